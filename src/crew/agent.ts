@@ -1,4 +1,4 @@
-// Agent: executes tasks, with a role, a model and tools. Immutable.
+// The Agent class: a role, a goal, a model and tools for executing tasks. Agents are immutable.
 import type { Json } from '../journal/json.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import { readOptions } from '../base/options.ts'
@@ -7,7 +7,7 @@ import type { Placeholders } from './define/define-agent.ts'
 import type { Guardrail } from './guardrails.ts'
 import { agentTable, type AgentOptions } from './options/agent-options.ts'
 
-/** Executes tasks. `Inputs` are the placeholder names in its texts. */
+/** An agent, which executes tasks. `Inputs` are the placeholder names in its texts. */
 export interface Agent<out Inputs extends string = string> {
   readonly role: string
   readonly goal: string
@@ -30,18 +30,21 @@ export interface Agent<out Inputs extends string = string> {
 }
 
 export interface AgentConstructor {
-  /** Throws CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN or MODEL_INVALID, naming the option and what it accepts. */
+  /**
+   * Creates an agent. Throws CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN or MODEL_INVALID; the message names the
+   * option and its valid values.
+   */
   new <const Role extends string, const Goal extends string, const Backstory extends string = ''>(
     options: AgentOptions<Role, Goal, Backstory>,
   ): Agent<Placeholders<Role> | Placeholders<Goal> | Placeholders<Backstory>>
 }
 
-// oxlint-disable-next-line no-extraneous-class -- its members are those of the table
+// oxlint-disable-next-line no-extraneous-class -- Object.assign adds the members
 export const Agent: AgentConstructor = class {
   constructor(options: AgentOptions) {
-    // the compiler checks that the table, the options and these members agree
-    const kept: Omit<Agent, '~inputs'> = readOptions(agentTable, options)
-    Object.assign(this, kept)
+    // the compiler checks that the table, the options and the interface agree
+    const members: Omit<Agent, '~inputs'> = readOptions(agentTable, options)
+    Object.assign(this, members)
     Object.freeze(this)
   }
 } as AgentConstructor

@@ -1,5 +1,5 @@
-// User callbacks: before a new run, after each step and each task, and at the end. They are called for kickoffs,
-// replays, forks and resumes alike, but not for inherited outputs: another run executed those.
+// User callbacks: before a new run, after each step and each task, and at the end. Kickoffs, forks and resumes all call
+// them. Inherited outputs cause no calls, since another run produced them.
 import type { TaskView } from '../runs/task-view.ts'
 import type { Callbacks, CrewDefinition, Inputs, StepEntry } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
@@ -16,7 +16,7 @@ import { readRawInputs, resolveInputs, type InputValue } from './arguments/run-i
 import { taskOutput, toResult, type CompletedResult, type Tasks } from './result/result.ts'
 import type { Task } from './task.ts'
 
-/** Identifies the call, so that a callback can recognise a repeated one. */
+/** Context of a callback. `runId` and `seq` identify the call, so that a callback can recognise a repeated one. */
 export interface CallbackContext {
   readonly runId: string
   /** Number of the journal entry. */
@@ -25,24 +25,28 @@ export interface CallbackContext {
   readonly readFile: ReadFile
 }
 
-/** JSON values by input name, or nothing. */
+/** Inputs by name, or nothing. */
 export type NewInputs = { readonly [name: string]: InputValue } | void
 
 export interface CrewCallbacks<T extends Tasks = readonly Task[]> {
   /**
-   * Called before a new run starts, including forks and their plans, but not for a resume. The return value replaces
-   * the inputs; returning nothing keeps them. CALLBACK_FAILED if it throws.
+   * Called before a new run starts, including forks and their plans, but not before a resume. The return value replaces
+   * the inputs; returning nothing keeps them. If it throws, the call rejects with CALLBACK_FAILED.
    */
   beforeKickoff?(inputs: { readonly [name: string]: Json }): NewInputs | Promise<NewInputs>
   /**
-   * Called after the last task, before the run is recorded as completed. At least once: again if a crash comes between.
+   * Called with the result after the last task, before the run is recorded as completed. At least once: it is called
+   * again if the process crashes in between.
    */
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
-  /** Called after each task that this run executed. At least once: again if a crash came before it returned. */
+  /**
+   * Called after each task that this run executed. At least once: it is called again if the process crashes before it
+   * returns.
+   */
   onTask?(output: TaskView, context: CallbackContext): void | Promise<void>
   /**
    * Called after each model call and each tool call of this run, by any agent: one at a time, in journal order, before
-   * the next model call of the task. At least once: a crash may repeat the latest calls.
+   * the next model call of the task. At least once: the latest calls may be repeated after a crash.
    */
   onStep?(step: CrewStep, context: CallbackContext): void | Promise<void>
 }
@@ -50,7 +54,8 @@ export interface CrewCallbacks<T extends Tasks = readonly Task[]> {
 /** A recorded model call or tool call. */
 export type CrewStep = {
   /**
-   * For example `note#1/2`, the second model call of the first attempt at note, or `note#1/2.0`, its first tool call.
+   * Path of the step: `note#1/2` is the second model call of the first attempt at task note, and `note#1/2.0` the first
+   * tool call of its reply.
    */
   readonly path: string
   readonly task: string
@@ -60,7 +65,7 @@ export type CrewStep = {
   | {
       readonly kind: 'model'
       readonly text: string
-      /** Requested tool calls; none if this is the answer. */
+      /** Requested tool calls. Empty if the text is the final answer. */
       readonly calls: readonly { readonly tool: string; readonly input: Json }[]
       readonly usage: Usage
     }
@@ -74,7 +79,10 @@ export type CrewStep = {
     }
 )
 
-/** `crew` is a function, since the crew's definition contains these callbacks. */
+/**
+ * Adapts the callbacks of users to the engine. `crew` is a function, since the definition of the crew contains the
+ * result.
+ */
 export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], crew: () => CrewDefinition): Callbacks {
   const { beforeKickoff, afterKickoff, onTask, onStep } = options
   const byName = new Map(tasks.map((task) => [task.name, task]))
@@ -90,10 +98,10 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
       onTask || tasks.some((task) => task.callback)
         ? async (state, definition, readFile) => {
             const { name } = definition
-            const known = state.tasks.get(name)
-            if (!known) return
-            const output = await taskOutput(state, known, definition)
-            const context = { runId: state.run, seq: known.seq ?? 0, readFile }
+            const task = state.tasks.get(name)
+            if (!task) return
+            const output = await taskOutput(state, task, definition)
+            const context = { runId: state.run, seq: task.seq ?? 0, readFile }
             await byName.get(name)?.callback?.(output as TaskView<never>, context)
             await onTask?.(output, context)
           }
@@ -107,35 +115,35 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
   }
 }
 
-/** Undefined if the result has no call, which happens only in a journal edited by hand. */
+/** Undefined for a result without a call, which exists only in a journal edited by hand. */
 function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
   const returned = returnedCall(entry)
   const { path = '' } = returned ?? entry
   const call = returned && callAt(state, path)
   const attempt = parentPath(call ? parentPath(path) : path)
   const agent = state.attempts.get(attempt)?.agent
-  const done = { path, task: taskNameAt(state, path), agent: agent === '' ? undefined : agent }
+  const common = { path, task: taskNameAt(state, path), agent: agent === '' ? undefined : agent }
   if (entry.type === 'model.replied') {
     const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [{ tool: part.tool, input: part.input }] : []))
-    return { ...done, kind: 'model', text: replyText(entry), calls, usage: entry.usage }
+    return { ...common, kind: 'model', text: replyText(entry), calls, usage: entry.usage }
   }
   if (!returned || !call) return undefined
   const { tool, input } = call.request
   const { outcome, source } = returned
-  return { ...done, kind: 'tool', tool, input: call.input ?? input, outcome, source }
+  return { ...common, kind: 'tool', tool, input: call.input ?? input, outcome, source }
 }
 
 async function callBeforeKickoff(
-  make: NonNullable<CrewCallbacks['beforeKickoff']>,
+  beforeKickoff: NonNullable<CrewCallbacks['beforeKickoff']>,
   given: Inputs,
 ): Promise<{ inputs: Inputs; files: Files }> {
-  let made: unknown
+  let returned: unknown
   try {
-    made = await make(plainInputs(given))
+    returned = await beforeKickoff(plainInputs(given))
   } catch (error) {
     throw new RepriseError('CALLBACK_FAILED', `beforeKickoff threw: ${redact(messageOf(error))}`, { cause: error })
   }
-  if (made === undefined) return { inputs: given, files: noFiles }
-  const read = await readRawInputs(made, 'beforeKickoff()')
+  if (returned === undefined) return { inputs: given, files: noFiles }
+  const read = await readRawInputs(returned, 'beforeKickoff()')
   return { inputs: resolveInputs(read, given), files: read.files }
 }

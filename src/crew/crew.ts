@@ -1,5 +1,5 @@
-// Crew: tasks and the agents that execute them. Every method checks its arguments before anything is spent, then calls
-// the engine, which works from the journal of a run.
+// The Crew class: tasks and the agents that execute them. Every method checks its arguments before anything is spent,
+// then calls its verb in verbs/.
 import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../read/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
@@ -58,6 +58,7 @@ import { inputNames, type InputsBy, type InputsFor } from './arguments/run-input
 
 const brand = Symbol.for('reprise.crew')
 
+/** A crew: tasks, and the agents that execute them. Each method starts, continues or reads runs in the crew's store. */
 export class Crew<const T extends Tasks = readonly Task[], Inputs extends object = never> {
   readonly name: string
   readonly tasks: T
@@ -68,12 +69,12 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   #schedules: ScheduleRegistry = { list: [], names: new Set() }
 
   /**
-   * Throws CREW_INVALID, OPTION_INVALID or OPTION_UNKNOWN, naming the option and what it accepts. The store is opened
-   * by the first call that needs it.
+   * Creates a crew. The store is opened by the first call that needs it. Throws CREW_INVALID, OPTION_INVALID or
+   * OPTION_UNKNOWN; the message names the option and its valid values.
    */
   constructor(options: TypedCrewOptions<T, Inputs>) {
-    const { '~world': world, ...listed } = { ...options } as typeof options & HiddenCrewOptions
-    const kept = readOptions(crewTable, world ? listed : options)
+    const { '~world': world, ...publicOptions } = { ...options } as typeof options & HiddenCrewOptions
+    const settings = readOptions(crewTable, world ? publicOptions : options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
     this.#options = options
@@ -84,24 +85,24 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     const logger = options.logger ? safeLogger(options.logger) : verbose ? verboseLogger : quietLogger
     this.#definition = {
       name: this.name,
-      version: kept.version,
+      version: settings.version,
       accepts: options.accepts,
-      retries: kept.retries,
-      onTaskFailure: kept.onTaskFailure,
+      retries: settings.retries,
+      onTaskFailure: settings.onTaskFailure,
       tasks,
-      inputs: kept.inputs,
-      process: kept.process,
-      concurrency: kept.concurrency,
+      inputs: settings.inputs,
+      process: settings.process,
+      concurrency: settings.concurrency,
       budget: options.budget,
       maxRpm: options.maxRpm,
       logger,
-      prices: kept.prices,
+      prices: settings.prices,
       callbacks: engineCallbacks(options, options.tasks, () => this.#definition),
     }
     this.#open = openCrew(this.#definition, options)
   }
 
-  /** The `store` option. Undefined: REPRISE_STORE, else the default store. */
+  /** The `store` option. If undefined, REPRISE_STORE is used, else the default store. */
   get store(): string | Store | undefined {
     return this.#options.store
   }
@@ -117,28 +118,28 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * All models that a run may call, including the manager's and those of nested crews. Undefined stands for the default
-   * model.
+   * All models that a run may call, including those of the manager and of nested crews. Undefined stands for the
+   * default model.
    */
   get models(): readonly (LanguageModel | string | undefined)[] {
     return [...new Set(crewModels(this.#definition).map(({ model }) => model))]
   }
 
-  /** Input names, from the schema and the placeholders in texts. */
+  /** Names of the inputs, from the schema and the placeholders in texts. */
   get inputs(): readonly string[] {
     return inputNames(this.#definition).all
   }
 
-  /** Like `instanceof`, but also true for a crew of another install of the package. */
+  /** Like `instanceof`, but also true for a crew from another copy of the package. */
   static isInstance(value: unknown): value is Crew {
     return typeof value === 'object' && value !== null && brand in value
   }
 
   /**
    * Starts a run and executes it. Resolves when the run completes, or suspends at a question that `onQuestion` leaves
-   * open. Rejects when the run fails or is cancelled. `started` resolves with the run as soon as it is stored.
-   * Rejects with INPUT_MISSING, INPUT_INVALID, INPUT_UNKNOWN, MODEL_INVALID or MODEL_KEY_MISSING before anything is
-   * stored; with INPUTS_DIFFER if a run with this `id` has other inputs; with RUN_HELD if another call executes it.
+   * open. Rejects when the run fails or is cancelled. `started` resolves with the run as soon as it is stored. Rejects
+   * with INPUT_MISSING, INPUT_INVALID, INPUT_UNKNOWN, MODEL_INVALID or MODEL_KEY_MISSING before anything is stored,
+   * with INPUTS_DIFFER if a run with this `id` has other inputs, and with RUN_HELD if another call executes it.
    */
   kickoff<Given extends string = never>(
     ...[options]: Kickoff<ReferenceTo<T, Given>, InputsWith<T, Inputs>>
@@ -149,8 +150,8 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Queues a run for a worker. Makes all checks of `kickoff` except for model keys, which only the worker needs. If a
-   * run with this `id` exists, it stays as it is; if workers gave up on it, it is queued again. Rejects with
+   * Queues a run for a worker, after the same checks as `kickoff`, except for model keys, which only the worker needs.
+   * An existing run with this `id` stays as it is; if workers gave up on it, it is queued again. Rejects with
    * INPUTS_DIFFER if that run has other inputs.
    */
   enqueue(...[options]: Enqueue<InputsWith<T, Inputs>>): Promise<Run<T>>
@@ -163,8 +164,8 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Declares a schedule: workers that serve this crew queue a run at each of its times, for example `{ name: 'nightly',
-   * cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }`. The declaration itself isn't stored. Rejects with
+   * Declares a schedule: workers that serve this crew queue a run for each of its times, for example `{ name:
+   * 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }`. The declaration is not stored. Rejects with
    * OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING or INPUT_INVALID.
    */
   async schedule(options: ScheduleOptions<InputsWith<T, Inputs>>): Promise<Schedule> {
@@ -173,14 +174,14 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     return schedule
   }
 
-  /** The declared schedules. Rejects if `schedule` rejected for any of them. */
+  /** Returns the declared schedules. Rejects if `schedule` rejected for any of them. */
   async schedules(): Promise<readonly Schedule[]> {
     return Promise.all(this.#schedules.list)
   }
 
   /**
-   * Kicks off one run for each element of `inputs`, several at a time. Results come in the order of the inputs, and a
-   * failed run only affects its own result. Rejects before the first run starts if any inputs are invalid.
+   * Kicks off one run for each element of `inputs`, several at a time. Results are in the order of `inputs`; a failed
+   * run affects only its own result. If any inputs are invalid, rejects before the first run starts.
    */
   async kickoffForEach<Given extends string = never>(
     inputs: readonly InputsFor<InputsWith<T, Inputs>>[],
@@ -191,7 +192,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
 
   /**
    * Continues a run after its last recorded step. Default: the latest unfinished run of the crew. Rejects with
-   * RUN_NOT_FOUND if there is none, RUN_CANCELLED if the run was cancelled, RUN_HELD if another process executes it.
+   * RUN_NOT_FOUND if there is none, RUN_CANCELLED if the run was cancelled, RUN_HELD if another call executes it.
    */
   resume<Given extends string = never>(
     runId?: string,
@@ -201,18 +202,18 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Moves a ready run on as far as possible, or until time is up. A run is ready if it is queued and due, was left by
-   * its process, got an answer, or is due for a retry. For any other run, this only records messages from its inbox.
-   * Rejects with RUN_NOT_FOUND, OPTION_INVALID or OPTION_UNKNOWN.
+   * Advances a ready run as far as possible, or until the time in `until`. A run is ready if it is queued and due, if
+   * its process died or handed it back, if a question was answered, or if a retry is due. For any other run, only
+   * records the messages in its inbox. Rejects with RUN_NOT_FOUND, OPTION_INVALID or OPTION_UNKNOWN.
    */
   async advance(runId: string, options: AdvanceOptions = {}): Promise<AdvanceOutcome> {
     return advance(this.#open, runId, options)
   }
 
   /**
-   * Advances all ready runs of this crew until none is left; for a process that restarts. Serves runs of this version
-   * and of the versions in `accepts`. Resolves with the outcome of each run: a failed run doesn't affect the others.
-   * Rejects with OPTION_INVALID or OPTION_UNKNOWN.
+   * Advances ready runs of this crew until none is left, for example when a process restarts. Includes runs of the
+   * versions in `accepts`. Resolves with the outcome of each run; a failed run does not affect the others. Rejects with
+   * OPTION_INVALID or OPTION_UNKNOWN.
    */
   async resumeAll(options: ResumeAllOptions = {}): Promise<(AdvanceOutcome & { readonly runId: string })[]> {
     return resumeAll(this.#open, options, this.#options)
@@ -220,7 +221,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
 
   /**
    * Starts a new run that restores the outputs of all tasks before `task`, and executes `task` and every later one. The
-   * old run doesn't change. Default: the latest run of the crew.
+   * old run does not change. Default: the latest run of the crew.
    */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
@@ -233,7 +234,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
 
   /**
    * Starts a new run from an old one, with other inputs, replaced outputs or changed code. With `from`, executes that
-   * task and every later one; without it, only the tasks that the changes affect. The old run doesn't change.
+   * task and every later one; without it, only the tasks that the changes affect. The old run does not change.
    */
   fork<Given extends string = never>(
     options: ForkOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
@@ -242,9 +243,9 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Starts a new run that executes only stale tasks: those affected by changes in code, inputs or other stale tasks. If
-   * no task is stale and no `id` is given, starts no run: resolves with the result of the old one, without calling
-   * `onPlan`.
+   * Starts a new run that executes only stale tasks: those affected by changes in code, in inputs or in other stale
+   * tasks. If no task is stale and no `id` is given, no run is started: resolves with the result of the old run,
+   * without calling `onPlan`.
    */
   refresh<Given extends string = never>(
     options: NewRunOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
@@ -253,8 +254,8 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Plans a fork, resume or kickoff: the tasks that it would execute, with reasons and an estimated cost. Writes
-   * nothing and calls no model.
+   * Plans a fork, resume or kickoff: which tasks it would execute, why, and at what estimated cost. Writes nothing and
+   * calls no model.
    */
   async plan<Given extends string = never>(
     options: PlanOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
@@ -268,15 +269,15 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Returns the handle of a run, whichever process executes it. Reads nothing. Throws OPTION_INVALID if the id is
-   * invalid.
+   * Returns the handle of a run, whichever process executes it. Reads nothing from the store. Throws OPTION_INVALID if
+   * the id is invalid.
    */
   run(id: string): Run<T> {
     return new Run(this.#open, checkRunId(id))
   }
 
   /**
-   * Lists the crew's runs, newest first: `for await (const run of crew.runs())`, or `await crew.runs().page(20)`.
+   * Lists the runs of the crew, newest first: `for await (const run of crew.runs())`, or `await crew.runs().page(20)`.
    * Throws OPTION_INVALID or OPTION_UNKNOWN.
    */
   runs(filter: RunsOptions = {}): RunList {
@@ -284,9 +285,9 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Executes a task as it is now on the recorded inputs of earlier runs, and compares the outputs. Default: the latest
-   * 20 runs with an output of the task. Has no side effects: tools other than `read` are answered from the record, or
-   * not called. The earlier runs don't change and remain the latest runs of the crew.
+   * Executes the current version of a task with the recorded inputs of earlier runs, and compares the outputs. Default:
+   * the latest 20 runs with an output of the task. Has no side effects: tools with an effect other than `read` are
+   * answered from the record, or not called. The earlier runs do not change, and remain the latest runs of the crew.
    */
   async backtest<const Given extends Task | string>(
     task: KnownReference<T, Given>,
@@ -297,8 +298,8 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Deletes runs and backtests of this crew that match every given limit; at least one is required. Default `status`:
-   * completed, cancelled and failed. Never deletes a run while a process executes it.
+   * Deletes the runs and backtests of this crew that match every given limit; at least one limit is required. Default
+   * for `status`: completed, cancelled and failed. Never deletes a run while a process executes it.
    */
   async prune(limits: PruneLimits): Promise<PruneResult> {
     const engine = await this.#open.engine()
@@ -308,8 +309,8 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Imports an exported run into the crew's store, under another id with `as`. Rejects with JOURNAL_DAMAGED if the file
-   * isn't a complete export, and RUN_EXISTS if the id is taken.
+   * Imports an exported run into the store of the crew. The option `as` sets another id. Rejects with JOURNAL_DAMAGED
+   * if the file is not a complete export, and with RUN_EXISTS if the id is taken.
    */
   async import(file: string, options: ImportOptions = {}): Promise<ImportedRun> {
     text.read('the file to import', file)
@@ -317,8 +318,8 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Returns a copy of the crew with another model, store, dispatcher or tools. Tools are replaced by name. Runs of the
-   * copy are runs of the same crew.
+   * Returns a copy of the crew with another model, store, dispatcher or tools. A tool replaces the one with the same
+   * name. Runs of the copy are runs of this crew.
    */
   with(changes: {
     readonly model?: LanguageModel | string
@@ -328,9 +329,9 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }): Crew<T, Inputs> {
     checkKeys('with', changes, ['model', 'store', 'tools', 'dispatcher'])
     checkModelKind('model of with', changes.model)
-    const given = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
-    checkStandIns(this.#definition, this.agents, given)
-    const tools = new Map(given.map((tool) => [tool.name, tool]))
+    const replacements = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
+    checkStandIns(this.#definition, this.agents, replacements)
+    const tools = new Map(replacements.map((tool) => [tool.name, tool]))
     const { model, store, dispatcher } = changes
     const options = { ...this.#options, name: this.name, ...defined({ store, dispatcher }) }
     const copy = new Crew<T, Inputs>(withStandIns(options, { model, tools }) as TypedCrewOptions<T, Inputs>)
@@ -363,7 +364,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
   }
 
-  /** For workers: the lanes of runs that this code serves. */
+  /** For workers: the lanes that this code serves. */
   get '~lanes'(): readonly Lane[] {
     return crewLanes(this.#definition)
   }
@@ -372,9 +373,9 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     return this.#options.maxRuns
   }
 
-  /** For workers: queues the next run of a schedule, unless it exists. */
+  /** For workers: queues the next run of a schedule, unless it already exists. */
   async '~enqueueNext'(name: string, after: Date): Promise<NextRun | undefined> {
-    const schedule = (await Promise.all(this.#schedules.list)).find((one) => one.name === name)
+    const schedule = (await Promise.all(this.#schedules.list)).find((declared) => declared.name === name)
     return schedule && enqueueNext(this.#open, schedule, after)
   }
 

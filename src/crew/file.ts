@@ -1,5 +1,5 @@
-// Files as inputs. They are read and hashed when a run is created, and stored with it: the original may then change or
-// go. All problems of a file are reported before anything is spent.
+// Files as inputs. A file is read, hashed and stored when a run is created: afterwards the original may change or
+// disappear. Problems with a file are reported before anything is spent.
 import { readFileSync, statSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -20,7 +20,7 @@ export interface FileOptions {
   readonly maxBytes?: number
 }
 
-/** A file to use among the inputs of a run; returned by `file`. */
+/** A file for the inputs of a run, created by `file()`. */
 export interface InputFile {
   readonly source: string | Uint8Array
   readonly name: string
@@ -33,8 +33,8 @@ const defaultMaxBytes = 20 * 1024 * 1024
 const keys = ['mediaType', 'name', 'maxBytes']
 
 /**
- * Uses a file as an input, or anywhere inside one. A path is read when the run is created, relative to the working
- * folder at that time. Throws INPUT_INVALID, OPTION_INVALID or OPTION_UNKNOWN if the call is invalid; if the file
+ * Passes a file as an input, or anywhere inside one. A path is read when the run is created, relative to the working
+ * folder at that time. Throws INPUT_INVALID, OPTION_INVALID or OPTION_UNKNOWN if the call is invalid. If the file
  * cannot be used, the kickoff rejects with INPUT_INVALID.
  */
 export function file(source: string | URL, options?: FileOptions): InputFile
@@ -47,17 +47,22 @@ export function file(source: unknown, options: FileOptions = {}): InputFile {
   if (mediaType !== undefined && !(typeof mediaType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType))) {
     throw wrong('mediaType of a file', mediaType, 'a media type such as application/pdf')
   }
-  const from = readSource(source)
-  if (typeof from !== 'string' && options.name === undefined) {
+  const pathOrBytes = readSource(source)
+  if (typeof pathOrBytes !== 'string' && options.name === undefined) {
     throw new RepriseError('INPUT_INVALID', `a file from bytes needs a name; give file(bytes, { name: 'claim.pdf' })`)
   }
-  const name = options.name ?? basename(from as string)
-  // the name becomes part of texts
-  const made = { source: from, name: name.toWellFormed().replaceAll(/[\p{Cc}]/gu, '_'), mediaType, maxBytes }
-  return Object.freeze(Object.defineProperty(made, brand, { value: true }))
+  const name = options.name ?? basename(pathOrBytes as string)
+  // the name is inserted into texts
+  const inputFile = {
+    source: pathOrBytes,
+    name: name.toWellFormed().replaceAll(/[\p{Cc}]/gu, '_'),
+    mediaType,
+    maxBytes,
+  }
+  return Object.freeze(Object.defineProperty(inputFile, brand, { value: true }))
 }
 
-/** Also true for a file of another install of the package. */
+/** Returns whether the value is a file, possibly from another copy of the package. */
 export function isInputFile(value: object): value is InputFile {
   return brand in value
 }
@@ -66,47 +71,53 @@ function readSource(source: unknown): string | Uint8Array {
   if (source instanceof Uint8Array) return source
   if (source instanceof URL && source.protocol === 'file:') return fileURLToPath(source)
   if (typeof source === 'string' && source !== '' && !/^https?:/i.test(source)) return source
-  const found = source instanceof URL ? source.href : describe(source)
+  const shown = source instanceof URL ? source.href : describe(source)
   throw new RepriseError(
     'INPUT_INVALID',
-    `file() was given ${found}; give a path, a file: URL or bytes; fetch remote files first`,
+    `file() was given ${shown}; give a path, a file: URL or bytes; fetch remote files first`,
   )
 }
 
-export type FileRead =
+type FileRead =
   | { readonly reference: StoredFile; readonly bytes: Uint8Array }
-  /** The path doesn't exist. That is no error if a run already stores the file. */
+  /** The path doesn't exist, which is fine if the run has already stored the file. */
   | { readonly gone: RepriseError }
 
-/** INPUT_INVALID names the position among the inputs, the path, the problem, and what to do. */
-export async function readInputFile(given: InputFile, at: string): Promise<FileRead> {
+/**
+ * Reads a file. Rejects with INPUT_INVALID; the message names the position among the inputs, the path, the problem and
+ * a fix.
+ */
+export async function readInputFile(given: InputFile, position: string): Promise<FileRead> {
   const { source, name, maxBytes } = given
-  const what = `${at} is the file ${describe(typeof source === 'string' ? source : name)}, which`
-  const refused = (words: string, cause?: unknown): RepriseError =>
+  const what = `${position} is the file ${describe(typeof source === 'string' ? source : name)}, which`
+  const invalid = (words: string, cause?: unknown): RepriseError =>
     new RepriseError('INPUT_INVALID', `${what} ${words}`, { cause })
   let bytes: Uint8Array
   try {
     // a copy: the caller may change its bytes later
-    bytes = typeof source === 'string' ? await readAtMost(source, maxBytes, refused) : Uint8Array.from(source)
+    bytes = typeof source === 'string' ? await readAtMost(source, maxBytes, invalid) : Uint8Array.from(source)
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       return {
-        gone: refused(`does not exist (${resolve(String(source))}); check the path and the working folder`, error),
+        gone: invalid(`does not exist (${resolve(String(source))}); check the path and the working folder`, error),
       }
-    throw refused(`cannot be read: ${messageOf(error)}`, error)
+    throw invalid(`cannot be read: ${messageOf(error)}`, error)
   }
-  if (bytes.length > maxBytes) throw refused(tooLarge(bytes.length, maxBytes))
-  if (bytes.length === 0) throw refused('is empty; give a file with contents, or remove it')
+  if (bytes.length > maxBytes) throw invalid(tooLarge(bytes.length, maxBytes))
+  if (bytes.length === 0) throw invalid('is empty; give a file with contents, or remove it')
   const mediaType = given.mediaType ?? mediaTypeOf(name, bytes)
   if (mediaType === undefined)
-    throw refused(`has an unknown media type; give it: file(…, { mediaType: 'application/pdf' })`)
+    throw invalid(`has an unknown media type; give it: file(…, { mediaType: 'application/pdf' })`)
   if (isTextType(mediaType) && !isUtf8(bytes))
-    throw refused(`has the text type ${mediaType}, but is not UTF-8; save it as UTF-8, or give another mediaType`)
+    throw invalid(`has the text type ${mediaType}, but is not UTF-8; save it as UTF-8, or give another mediaType`)
   return { reference: { hash: hashBytes(bytes), name, mediaType, bytes: bytes.length }, bytes }
 }
 
-/** Identity of a file for fingerprints. The hash of an unreadable file is null; reading it reports the error. */
+/**
+ * Identifies a file in fingerprints. The hash of an unreadable file is null; the error is reported when the file is
+ * read.
+ */
 export function fileIdentity({ source, name, mediaType }: InputFile): Json {
   return { name, mediaType: mediaType ?? null, hash: typeof source === 'string' ? hashAt(source) : hashBytes(source) }
 }
@@ -122,13 +133,13 @@ function hashAt(path: string): string | null {
 async function readAtMost(
   path: string,
   maxBytes: number,
-  refused: (words: string) => RepriseError,
+  invalid: (words: string) => RepriseError,
 ): Promise<Uint8Array> {
-  // check before opening: opening a pipe blocks until another process writes
-  const found = await stat(path)
-  if (found.isDirectory()) throw refused('is a folder; give a file')
-  if (!found.isFile()) throw refused('is not a regular file; give a regular file, or its bytes')
-  if (found.size > maxBytes) throw refused(tooLarge(found.size, maxBytes))
+  // check before opening: opening a named pipe blocks until another process writes to it
+  const stats = await stat(path)
+  if (stats.isDirectory()) throw invalid('is a folder; give a file')
+  if (!stats.isFile()) throw invalid('is not a regular file; give a regular file, or its bytes')
+  if (stats.size > maxBytes) throw invalid(tooLarge(stats.size, maxBytes))
   const handle = await open(path, 'r')
   try {
     return await handle.readFile()

@@ -1,4 +1,4 @@
-// Guardrails: functions that accept, change or reject an answer, or sentences that a model judges by.
+// Guardrails: functions that accept, change or reject an answer, or sentences that a model checks it against.
 import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
@@ -7,12 +7,15 @@ import { listOf, type Check, describe } from '../base/options.ts'
 import { type AnswerSchema, parseValue } from '../schema/answer-schema.ts'
 
 /**
- * `true` accepts the answer; a text rejects it, and goes back to the model as the reason; `{ output }` accepts the
+ * `true` accepts the answer. A string rejects it, and is sent to the model as the reason. `{ output }` accepts the
  * answer with this output instead.
  */
 export type Verdict = true | string | { readonly output: unknown }
 
-/** A function that judges an answer, or a sentence that a model judges by: "The note is polite and names no amount". */
+/**
+ * A function that judges an answer, or a sentence that a model checks it against: "The note is polite and names no
+ * amount".
+ */
 export type Guardrail<Output = unknown> = string | ((answer: GuardrailInput<Output>) => Verdict | Promise<Verdict>)
 
 export const guardrailsCheck: Check<readonly Guardrail<never>[]> = {
@@ -26,7 +29,7 @@ const itemsCheck = listOf<Guardrail<never>>(
   (item) => typeof item === 'function' || (typeof item === 'string' && item.trim() !== ''),
 )
 
-/** The code of a function isn't part of its identity. */
+/** Identifies a guardrail in fingerprints. A function is identified by its name: its code can't be compared. */
 export function guardrailIdentity(guardrail: Guardrail<never>): Json {
   return typeof guardrail === 'string' ? guardrail : { function: guardrail.name }
 }
@@ -49,7 +52,7 @@ export function defineGuardrail(
       try {
         verdict = await guardrail(answer as GuardrailInput<never>)
       } catch (error) {
-        throw fail(`threw: ${redact(messageOf(error))}; to reject an answer, return the reason as a text`, error)
+        throw fail(`threw: ${redact(messageOf(error))}; to reject an answer, return the reason as a string`, error)
       }
       if (verdict === true) return { accepted: true }
       if (typeof verdict === 'string')
@@ -70,7 +73,7 @@ async function rawOutput(
   if (!json.ok) throw fail(`returned an output in which ${json.path} is ${json.found}, which is not valid JSON`)
   if (!schema) {
     if (typeof json.value === 'string') return json.value
-    throw fail(`returned ${describe(output)} as the output; the task has no schema, so return a text`)
+    throw fail(`returned ${describe(output)} as the output; the task has no schema, so return a string`)
   }
   const parsed = await parseValue(schema, json.value)
   if (!parsed.ok) throw fail(`returned an output that does not fit the schema: ${parsed.reason}`)

@@ -1,4 +1,5 @@
-// A crew with its store, which is opened when first needed. All verbs work with it.
+// What all verbs of a crew share: its definition, its store (opened on first use), its log, and the checks that are
+// possible before a model is called.
 import type {
   CrewDefinition,
   Engine,
@@ -40,13 +41,13 @@ export interface OpenCrew {
   readonly definition: CrewDefinition
   /** Whether the `store` option is set. */
   readonly hasStore: boolean
-  /** False: the name is derived from the tasks, and changes with them. */
+  /** False if the name is derived from the tasks, and changes with them. */
   readonly named: boolean
-  /** Runs that this crew executes now, by id; their handles also stream model output. */
+  /** Runs that this crew object is executing, by id. Their handles can also stream model output. */
   readonly underWay: Map<string, RunHere>
   readonly dispatcher: Dispatcher | undefined
   readonly world: World
-  /** The module in which the command line found the crew, recorded with its runs. */
+  /** The module from which the command line loaded the crew, recorded with its runs. */
   module?: CrewModule | undefined
   engine(): Promise<Engine>
   close(): Promise<void>
@@ -55,7 +56,7 @@ export interface OpenCrew {
 export function openCrew(
   definition: CrewDefinition,
   {
-    store: place,
+    store,
     telemetry,
     name,
     dispatcher,
@@ -65,17 +66,17 @@ export function openCrew(
   let opening: Promise<Engine> | undefined
 
   async function open(): Promise<Engine> {
-    // first: if this failed, an open store would have to be closed again
+    // before the store: if this throws, there is no open store to close
     const tracing = telemetry && (await openTracing(telemetry))
-    const opened = await openCrewStore(place)
-    warnOnce(opened, definition, world)
-    const tell = (told: string): void => definition.logger.warn(told)
-    return { ...openEngine(opened, world, { onOutage: tell }), appended: logEntries(definition), tracing }
+    const openedStore = await openCrewStore(store)
+    warnOnce(openedStore, definition, world)
+    const onOutage = (message: string): void => definition.logger.warn(message)
+    return { ...openEngine(openedStore, world, { onOutage }), appended: entryLogger(definition), tracing }
   }
 
   return {
     definition,
-    hasStore: place !== undefined,
+    hasStore: store !== undefined,
     named: name !== undefined,
     dispatcher,
     world,
@@ -95,25 +96,25 @@ export function openCrew(
   }
 }
 
-/** Logs the store's caution about its durability, once per process and store. */
+/** Warns once per process and store if the settings of the store may lose confirmed steps. */
 function warnOnce({ url, caution }: Store, { logger }: CrewDefinition, { process: { cautioned } }: World): void {
   if (caution === undefined || cautioned.has(url)) return
   cautioned.add(url)
   logger.warn(`the store ${url}: ${caution}`)
 }
 
-/** An engine for one run, with its own listeners. */
+/** Returns an engine for one run, with its own listeners. */
 export function engineFor(engine: Engine, run: string): Engine {
   const listeners = createListeners()
-  const appended = (of: string, entries: readonly Entry[]): void => {
+  const appended = (appendedTo: string, entries: readonly Entry[]): void => {
     // other entries belong to child runs
-    if (of === run) listeners.appended(entries)
-    engine.appended?.(of, entries)
+    if (appendedTo === run) listeners.appended(entries)
+    engine.appended?.(appendedTo, entries)
   }
   return { ...engine, listeners, appended, within: new Map() }
 }
 
-function logEntries(crew: CrewDefinition): Engine['appended'] {
+function entryLogger(crew: CrewDefinition): Engine['appended'] {
   return (run: string, entries: readonly Entry[]) => {
     for (const entry of entries) logEntry(crew, run, entry)
   }
@@ -121,18 +122,21 @@ function logEntries(crew: CrewDefinition): Engine['appended'] {
 
 // The default store: `.reprise/runs.db` next to the nearest package.json, or in the working folder.
 
-/** STORE_INVALID and other errors of opening; they mention REPRISE_STORE if that named the store. */
+/**
+ * Opens a store: the given one, else REPRISE_STORE, else the default store. Rejects with STORE_INVALID or another error
+ * of the driver; if the URL comes from REPRISE_STORE, the message mentions it.
+ */
 export async function openCrewStore(store: string | Store | undefined): Promise<Store> {
   if (store !== undefined) return openStore(store)
-  const { store: place } = environment()
-  if (place === undefined) return openStore(defaultStoreUrl(process.cwd()))
-  return openStore(place).catch((error: unknown) => {
+  const { store: url } = environment()
+  if (url === undefined) return openStore(defaultStoreUrl(process.cwd()))
+  return openStore(url).catch((error: unknown) => {
     if (!RepriseError.isInstance(error)) throw error
     throw reworded(error, `the store that REPRISE_STORE names: ${error.facts}`, { cause: error.cause })
   })
 }
 
-/** Whether this is the store of a crew without a `store` option. */
+/** Whether a crew without a `store` option uses this store. */
 export function isDefaultPlace(url: string): boolean {
   return url === (environment().store ?? defaultStoreUrl(process.cwd()))
 }
@@ -141,7 +145,7 @@ export function defaultStoreUrl(folder: string): string {
   return `sqlite:${join(projectFolder(folder), '.reprise', 'runs.db')}`
 }
 
-/** The nearest folder with a package.json, upwards from `folder`; else `folder`. */
+/** Returns the nearest folder with a package.json, starting at `folder` and going up; without one, `folder`. */
 export function projectFolder(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json'))) return at
@@ -151,19 +155,19 @@ export function projectFolder(folder: string): string {
 
 // What a crew logs: only warnings, unless it is verbose or has a logger.
 
-// texts of models and tools must not send control sequences to the terminal
+// output of models and tools must not send control sequences to the terminal
 const print = (message: string): void => void process.stderr.write(`${message.replaceAll(/[\p{Cc}]+/gu, ' ')}\n`)
 
 let advice: (next: NextStep) => string = nextWords
 
-/** Lets the command line name its commands where the library names methods, also in the output of built-in loggers. */
+/** Replaces the wording of next steps in warnings: the command line names commands where the library names methods. */
 export function setAdvice(words: (next: NextStep) => string): void {
   advice = words
 }
 
 let stepsAreShown = false
 
-/** Used while the command line prints each step itself, which a verbose crew would print again. */
+/** Turns off the step log of verbose crews while the command line itself prints each step. */
 export function muteStepLog(): Disposable {
   stepsAreShown = true
   return {
@@ -179,7 +183,7 @@ const warn = (message: string, detail?: LogDetail): void =>
 export const verboseLogger: CrewLogger = { info: print, warn }
 export const quietLogger: CrewLogger = { info: () => {}, warn: verboseLogger.warn }
 
-/** Guards against a user's logger that throws: the error must not look like a failure of the store or the run. */
+/** Wraps a user's logger. An error that it throws must not look like a failure of the store or the run. */
 export function safeLogger(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>
@@ -193,7 +197,7 @@ export function safeLogger(logger: Logger): Logger {
   return { info: guard('info'), warn: guard('warn') }
 }
 
-/** Logged before the first append, so that the log names every run, however early it stops. */
+/** Called before the first append, so that the log names every run, however early it stops. */
 export function logStart(crew: CrewDefinition, run: string, what: string): void {
   const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
   crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)
@@ -205,50 +209,57 @@ function logEntry({ logger }: CrewDefinition, run: string, entry: Entry): void {
   if (line !== undefined) logger.info(`[${run}] ${line}`)
 }
 
-// All checks of a run that are possible before a model is called.
+// Checks of a run before a model is called.
 
-type IsExecuted = (task: TaskDefinition) => boolean
+type TaskPredicate = (task: TaskDefinition) => boolean
 
 /**
- * `checkPlanned`, and model keys: MODEL_KEY_MISSING; MODEL_INVALID also for a provider package that isn't installed.
+ * Checks everything that `checkPlanned` does, and model keys. Rejects with MODEL_KEY_MISSING, or with MODEL_INVALID if
+ * the package of a provider is not installed.
  */
 export async function checkExecutable(...planned: Parameters<typeof checkPlanned>): Promise<void> {
-  const [crew, , executed] = planned
+  const [crew, , isExecuted] = planned
   await checkPlanned(...planned)
-  checkModels(crew.tasks.filter(executed))
+  checkModels(crew.tasks.filter(isExecuted))
 }
 
-/** Checks that a plan needs too, and that work without model keys. INPUT_MISSING, INPUT_INVALID, MODEL_INVALID. */
+/**
+ * Checks that need no model keys, so that plans make them too. Rejects with INPUT_MISSING, INPUT_INVALID or
+ * MODEL_INVALID.
+ */
 export async function checkPlanned(
   crew: CrewDefinition,
   inputs: Inputs,
-  executed: IsExecuted,
-  begun?: IsExecuted,
+  isExecuted: TaskPredicate,
+  isStarted?: TaskPredicate,
 ): Promise<void> {
-  await checkTaskInputs(crew.tasks.filter(executed), inputs, begun)
+  await checkTaskInputs(crew.tasks.filter(isExecuted), inputs, isStarted)
 }
 
-/** Selects tasks that a resume of the run may execute. */
-export function isOpen(state: RunState): (task: TaskDefinition) => boolean {
+/** Returns a predicate for the tasks that a resume of the run may execute. */
+export function isOpen(state: RunState): TaskPredicate {
   return (task) => {
     const known = state.tasks.get(task.name)
     return !known || !isDone(known)
   }
 }
 
-/** Selects tasks with attempts that a resume may continue: their nested crews keep the inputs of the child run. */
-export function hasStarted(state: RunState): (task: TaskDefinition) => boolean {
+/**
+ * Returns a predicate for tasks with attempts, which a resume may continue: nested crews among them keep the inputs of
+ * their child runs.
+ */
+export function hasStarted(state: RunState): TaskPredicate {
   return (task) => (state.tasks.get(task.name)?.attempts.length ?? 0) > 0
 }
 
 /**
- * `inputs` is undefined for a nested crew whose inputs are only known at its turn: then only texts without placeholders
- * are checked. Inputs of nested crews must fit their schemas.
+ * Checks the texts, models and nested crews of the tasks. `inputs` is undefined for a nested crew whose inputs are not
+ * known yet: then only texts without placeholders are checked.
  */
 export async function checkTaskInputs(
   tasks: readonly TaskDefinition[],
   inputs: Inputs | undefined,
-  begun: IsExecuted = () => false,
+  isStarted: TaskPredicate = () => false,
 ): Promise<void> {
   for (const task of tasks) {
     if (inputs !== undefined || task.inputs.length === 0) {
@@ -257,13 +268,13 @@ export async function checkTaskInputs(
     }
     if (task.child) {
       const { crew } = task.child
-      const known = inputs && !begun(task) ? task.child.known(inputs) : undefined
-      await checkTaskInputs(crew.tasks, known && (await parseInputs(crew, known)))
+      const childInputs = inputs && !isStarted(task) ? task.child.known(inputs) : undefined
+      await checkTaskInputs(crew.tasks, childInputs && (await parseInputs(crew, childInputs)))
     } else checkAgents(task, checkModelName)
   }
 }
 
-/** Checks that the models of these tasks can be called. MODEL_INVALID, MODEL_KEY_MISSING. */
+/** Checks that the models of these tasks can be called. Throws MODEL_INVALID or MODEL_KEY_MISSING. */
 export function checkModels(tasks: readonly TaskDefinition[]): void {
   for (const task of tasks) {
     if (task.child) checkModels(task.child.crew.tasks)
@@ -271,14 +282,14 @@ export function checkModels(tasks: readonly TaskDefinition[]): void {
   }
 }
 
-/** OPTION_INVALID if the budget limits cost and the price of a model is unknown. */
+/** Rejects with OPTION_INVALID if the budget limits cost and the price of a model is unknown. */
 export async function checkBudgetPrices(
   crew: CrewDefinition,
   budget: CrewDefinition['budget'] = crew.budget,
 ): Promise<void> {
   if (budget?.cost === undefined) return
-  for (const { model: asked, task } of crewModels(crew)) {
-    const model = modelName(asked)
+  for (const { model: given, task } of crewModels(crew)) {
+    const model = modelName(given)
     if ((await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined) continue
     const words = `the budget limits cost, but the price of model ${model} of task ${task} is unknown; give it: prices: { '${model}': { input: …, output: … } }`
     throw new RepriseError('OPTION_INVALID', words)
@@ -292,7 +303,7 @@ function checkModelName(model: AgentModel): void {
 
 type AgentModel = TaskDefinition['agent']['model']
 
-/** Errors name the agent of the model. */
+/** Checks the models of all agents of a task. Errors name the agent. */
 function checkAgents(task: TaskDefinition, check: (model: AgentModel) => void): void {
   if (task.code) return
   for (const { model, role } of taskAgents(task)) {

@@ -1,4 +1,4 @@
-// Run: the handle of a run, whichever process executes it. Creating one reads nothing.
+// The Run class: the handle of a run, whichever process executes it. Creating a handle reads nothing.
 import { defined, text, wrong } from '../base/options.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow, followLive, type RestStatus } from '../read/follow.ts'
@@ -59,58 +59,59 @@ import { wakeRun } from './queue/dispatcher.ts'
 import type { Task } from './task.ts'
 import { readOutput } from './arguments/run-inputs.ts'
 
-/** The promise of a run's result. `started` resolves earlier, with the run. */
+/** A promise of the result of a run. `started` resolves earlier, with the run itself. */
 export interface RunPromise<T extends Tasks = readonly Task[]> extends Promise<RunResult<T>> {
   /**
-   * Resolves when the run is stored and executing; rejects when the call is refused. Once you use `started`, a rejected
-   * result is no longer an unhandled rejection: `run.result()` reports it.
+   * Resolves when the run is stored and executing; rejects when the call is refused. Once `started` has been read, a
+   * rejected result no longer causes an unhandled rejection: `run.result()` reports it.
    */
   readonly started: Promise<Run<T>>
 }
 
 type WithoutRunId<Options> = Omit<Options, 'runId'>
 
+/** The handle of a run, whichever process executes it. Returned by `crew.run(id)` and by `started` of a kickoff. */
 export class Run<T extends Tasks = readonly Task[]> {
   readonly id: string
-  readonly #open: OpenCrew
-  readonly #started: RunHere | undefined
-  /** Result of a run that another process executes, until it settles. */
-  #followed: StartedRun['result'] | undefined
+  readonly #openCrew: OpenCrew
+  readonly #execution: RunHere | undefined
+  /** The result of a run that another process executes, until it settles. */
+  #followedResult: StartedRun['result'] | undefined
 
   constructor(open: OpenCrew, id: string, started?: StartedRun) {
     this.id = id
-    this.#open = open
-    this.#started = started?.here
+    this.#openCrew = open
+    this.#execution = started?.here
     if (started && !started.here) {
-      this.#followed = started.result
-      started.result.finally(() => (this.#followed = undefined)).catch(() => {})
+      this.#followedResult = started.result
+      started.result.finally(() => (this.#followedResult = undefined)).catch(() => {})
     }
-    // following only the events must not crash the process with an unhandled rejection
+    // a program that only follows the events must not crash with an unhandled rejection
     started?.result.catch(() => {})
   }
 
   /** Reads the current state of the run, as plain data. Rejects with RUN_NOT_FOUND. */
   async view(): Promise<RunView<T>> {
-    return viewRun(await this.#own(), this.id, this.#crew)
+    return viewRun(await this.#ownEngine(), this.id, this.#crew)
   }
 
   /**
    * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Waits while any process
-   * executes the run, or while the run waits for a worker, be it for a retry. Exception: on the handle of a kickoff or
-   * resume, a failure rejects at once, even if workers will retry. Rejects with RUN_ABANDONED if the run hasn't ended,
-   * no process executes it, and no worker will.
+   * executes the run, and while the run waits for a worker to start or retry it. Exception: on the handle of a kickoff
+   * or resume, a failure rejects at once, even if a worker will retry the run. Rejects with RUN_ABANDONED if the run
+   * has not ended, no process executes it, and no worker will.
    */
   async result(): Promise<RunResult<T>> {
-    const result = this.#followed ?? this.#here?.result ?? this.#resultLeft(await this.#left())
-    const given = (await result) ?? (await waitForResult(await this.#own(), this.#crew, this.id))
-    return given as unknown as RunResult<T>
+    const result = this.#followedResult ?? this.#underWay?.result ?? this.#resultAfter(await this.#finishedHere())
+    const settled = (await result) ?? (await waitForResult(await this.#ownEngine(), this.#crew, this.id))
+    return settled as unknown as RunResult<T>
   }
 
   /**
    * Streams the journal from its first entry, or after entry `after`, until the run completes, fails, is cancelled or
-   * suspends, whichever process writes it. If this crew executes the run, model output is streamed too while models
-   * produce it. A slow consumer never delays the run. With `caughtUp`, one extra event marks the end of the history.
-   * Rejects with RUN_NOT_FOUND, or if the run failed in a way that could not be journaled.
+   * suspends, whichever process writes it. If this crew executes the run, model output is streamed as it is produced. A
+   * slow consumer never delays the run. With `caughtUp`, an extra event marks the end of the history. Rejects with
+   * RUN_NOT_FOUND, or with the error of the run if it could not be journaled.
    */
   events(options: EventsOptions & { readonly caughtUp: true }): RunEvents<RunEvent | CaughtUpEvent>
   events(options?: EventsOptions): RunEvents
@@ -120,16 +121,16 @@ export class Run<T extends Tasks = readonly Task[]> {
 
   /**
    * Returns the events as server-sent events, in a web-standard Response for any server. Pass the request, so that a
-   * client that reconnects (`Last-Event-ID`) only receives what it missed. A disconnecting client doesn't stop the run.
-   * Rejects with RUN_NOT_FOUND.
+   * reconnecting client (`Last-Event-ID`) receives only what it missed. A client that disconnects does not stop the
+   * run. Rejects with RUN_NOT_FOUND.
    */
   async toResponse(request?: EventsRequest, options: ResponseOptions = {}): Promise<Response> {
     return eventResponse(await this['~served'](), request, options)
   }
 
-  /** For adapters that stream the run in another protocol. RUN_NOT_FOUND. */
+  /** For adapters that stream the run in another protocol. Rejects with RUN_NOT_FOUND. */
   async '~served'(): Promise<RunSource> {
-    const { world, store } = this.#here?.engine ?? (await this.#atRest()).engine
+    const { world, store } = this.#underWay?.engine ?? (await this.#atRest()).engine
     return {
       id: this.id,
       world,
@@ -146,14 +147,14 @@ export class Run<T extends Tasks = readonly Task[]> {
   async answer(question: string, answer: Decision, options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('answer', options)
     const given = typeof answer === 'object' && answer !== null ? { ...answer, ...signed } : answer
-    await answerQuestion(await this.#open.engine(), this.id, question, given, this.#crew.name)
-    await wakeRun(this.#open, this.id)
+    await answerQuestion(await this.#openCrew.engine(), this.id, question, given, this.#crew.name)
+    await wakeRun(this.#openCrew, this.id)
   }
 
   /**
-   * Replaces a task's output in a run that hasn't ended. An executing run picks it up between two tasks. Later outputs
-   * are kept and reported as stale. Rejects with RUN_ENDED, TASK_NOT_FOUND, or INPUT_INVALID if the value doesn't fit
-   * the task's schema.
+   * Replaces the output of a task in a run that has not ended. An executing run applies the change between two tasks.
+   * Outputs of later tasks are kept, and reported as stale. Rejects with RUN_ENDED, TASK_NOT_FOUND, or INPUT_INVALID if
+   * the value does not fit the schema of the task.
    */
   async edit<const Given extends Task | string>(
     task: KnownReference<T, Given>,
@@ -162,87 +163,87 @@ export class Run<T extends Tasks = readonly Task[]> {
   ): Promise<void> {
     const definition = findDefinition(this.#crew, task)
     const signed = readSignedBy('edit', options)
-    await this.#tell({ type: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
+    await this.#send({ type: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
   }
 
   /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   async invalidate<Given extends string = never>(task: ReferenceTo<T, Given>, options: SignedBy = {}): Promise<void> {
     const { name } = findDefinition(this.#crew, task)
-    await this.#tell({ type: 'invalidate', task: name, ...readSignedBy('invalidate', options) })
+    await this.#send({ type: 'invalidate', task: name, ...readSignedBy('invalidate', options) })
   }
 
   /**
-   * Cancels the run, whichever process executes it: model calls and tools stop at once, and the result rejects with
-   * RUN_CANCELLED. Rejects with RUN_ENDED if the run has ended.
+   * Cancels the run, whichever process executes it: model calls and tools are stopped at once, and the result rejects
+   * with RUN_CANCELLED. Rejects with RUN_ENDED if the run has ended.
    */
   async cancel(options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('cancel', options)
-    const here = this.#here
-    await this.#tell({ type: 'cancel', ...signed })
+    const here = this.#underWay
+    await this.#send({ type: 'cancel', ...signed })
     await here?.result.catch(() => {})
   }
 
   /**
-   * Hands a run over to workers that otherwise only `resume` would continue: a stopped, imported or failed one. For a
-   * child run, its root run is handed over. Rejects with RUN_ENDED, or with RUN_HELD if a process executes the run or a
-   * worker will anyway.
+   * Hands over to workers a run that otherwise only `resume` would continue: a stopped, imported or failed one. For a
+   * child run, hands over its root. Rejects with RUN_ENDED, or with RUN_HELD if a process executes the run or a worker
+   * will do so anyway.
    */
   async requeue(options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('requeue', options)
-    await wakeRun(this.#open, await requeue(await this.#own(), this.id, signed))
+    await wakeRun(this.#openCrew, await requeue(await this.#ownEngine(), this.id, signed))
   }
 
   /**
    * Continues the run after its last recorded step; a completed run resolves with its stored result. Rejects with
-   * RUN_CANCELLED if it was cancelled, RUN_HELD if another process executes it.
+   * RUN_CANCELLED if it was cancelled, RUN_HELD if another call executes it.
    */
   resume<Given extends string = never>(options: ResumeOptions<ReferenceTo<T, Given>> = {}): RunPromise<T> {
-    return startRun(this.#open, async () => resume(this.#open, readResume(this.#crew, this.id, options)))
+    return startRun(this.#openCrew, async () => resume(this.#openCrew, readResume(this.#crew, this.id, options)))
   }
 
   /**
-   * Starts a new run that restores the outputs of all tasks before `task` from this one, and executes `task` and every
-   * later one. This run doesn't change.
+   * Starts a new run that restores the outputs of all tasks before `task` from this run, and executes `task` and every
+   * later one. This run does not change.
    */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
     options: WithoutRunId<ReplayOptions<ReferenceTo<T, Given>, InputNamesOf<T>>> = {},
   ): RunPromise<T> {
-    return this.#make('replay', options, task)
+    return this.#startFork('replay', options, task)
   }
 
   /**
    * Starts a new run from this one, with other inputs, replaced outputs or changed code. With `from`, executes that
-   * task and every later one; without it, only the tasks that the changes affect. This run doesn't change.
+   * task and every later one; without it, only the tasks that the changes affect. This run does not change.
    */
   fork<Given extends string = never>(
     options: WithoutRunId<ForkOptions<ReferenceTo<T, Given>, InputNamesOf<T>, OutputsFor<T>>> = {},
   ): RunPromise<T> {
-    return this.#make('fork', options)
+    return this.#startFork('fork', options)
   }
 
   /**
-   * Starts a new run that executes only stale tasks: those affected by changes in code, inputs or other stale tasks. If
-   * no task is stale and no `id` is given, starts no run: resolves with the result of this one, without calling
-   * `onPlan`.
+   * Starts a new run that executes only stale tasks: those affected by changes in code, in inputs or in other stale
+   * tasks. If no task is stale and no `id` is given, no run is started: resolves with the result of this run, without
+   * calling `onPlan`.
    */
   refresh<Given extends string = never>(
     options: WithoutRunId<NewRunOptions<ReferenceTo<T, Given>, InputNamesOf<T>>> = {},
   ): RunPromise<T> {
-    return this.#make('refresh', options)
+    return this.#startFork('refresh', options)
   }
 
   /**
-   * Plans a fork or a resume: the tasks that it would execute, with reasons and an estimated cost. Writes nothing and
-   * calls no model.
+   * Plans a fork or a resume: which tasks it would execute, why, and at what estimated cost. Writes nothing and calls
+   * no model.
    */
   async plan<Given extends string = never>(options: RunPlanOptions<ReferenceTo<T, Given>, T> = {}): Promise<Plan> {
-    return plan(this.#open, await readPlan(this.#crew, options, this.id))
+    return plan(this.#openCrew, await readPlan(this.#crew, options, this.id))
   }
 
-  /** Reads the runs that this one was forked from, and the tree of its forks. Rejects with RUN_NOT_FOUND. */
+  /** Reads the ancestors of this run and the tree of its forks. Rejects with RUN_NOT_FOUND. */
   async lineage(): Promise<Lineage> {
-    return readLineage((await this.#own()).store, this.id)
+    return readLineage((await this.#ownEngine()).store, this.id)
   }
 
   /**
@@ -250,7 +251,7 @@ export class Run<T extends Tasks = readonly Task[]> {
    * readable report. Rejects with RUN_NOT_FOUND.
    */
   async diff(other: Run | string): Promise<RunDiff> {
-    const another = typeof other === 'string' ? new Run(this.#open, checkRunId(other)) : other
+    const another = typeof other === 'string' ? new Run(this.#openCrew, checkRunId(other)) : other
     if (!(another instanceof Run)) throw wrong('the other run', other, 'a run, or the id of one')
     const [a, b] = await Promise.all([this.#read(), another.#read()])
     // loaded on demand: it imports a diff package
@@ -259,69 +260,71 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 
   /**
-   * Deletes the run and its child runs. Forks keep what they inherited. Rejects with RUN_HELD while a process executes
-   * it, or RUN_NOT_FOUND.
+   * Deletes the run and its child runs. Forks keep what they inherited. Rejects with RUN_NOT_FOUND, or with RUN_HELD
+   * while a process executes the run.
    */
   async delete(): Promise<void> {
-    await deleteRun(await this.#own(), this.id)
+    await deleteRun(await this.#ownEngine(), this.id)
   }
 
   /**
-   * Writes the run, its child runs and their files into one file that `crew.import` reads in any store. Rejects with
-   * RUN_NOT_FOUND.
+   * Writes the run, its child runs and their files to a single file, which `crew.import` can read into any store.
+   * Rejects with RUN_NOT_FOUND.
    */
   async export(file: string): Promise<void> {
-    const { store } = await this.#own()
+    const { store } = await this.#ownEngine()
     text.read('the file to export to', file)
     await exportRunToFile(store, this.id, file)
   }
 
-  /** For the command line: the run tree as this process left it, without reading it again. */
+  /**
+   * For the command line and the studio: the run tree when this process stopped executing it, without reading it again.
+   */
   async '~unit'(): Promise<RunTree | undefined> {
-    return this.#started?.end
+    return this.#execution?.end
   }
 
   get #crew(): CrewDefinition {
-    return this.#open.definition
+    return this.#openCrew.definition
   }
 
-  get #here(): RunHere | undefined {
-    return this.#open.underWay.get(this.id)
+  get #underWay(): RunHere | undefined {
+    return this.#openCrew.underWay.get(this.id)
   }
 
-  /** The execution that this handle was created for, if it is over and no later process continued the run. */
-  async #left(): Promise<RunHere | undefined> {
-    if (!this.#started) return undefined
-    const { state, engine } = this.#started
+  /** The execution that this handle was created for, if it is over and no other process has continued the run since. */
+  async #finishedHere(): Promise<RunHere | undefined> {
+    if (!this.#execution) return undefined
+    const { state, engine } = this.#execution
     const row = await engine.store.row(this.id).catch(() => undefined)
-    // the store is closed: nothing newer can be read
-    if (!row) return this.#started
+    // the store is closed, so nothing newer can be read
+    if (!row) return this.#execution
     const isLast = readSummary(row).lives <= state.lives && row.updatedAt <= state.updatedAt
-    return isLast ? this.#started : undefined
+    return isLast ? this.#execution : undefined
   }
 
-  async #resultLeft(left: RunHere | undefined): Promise<RunResult | undefined> {
-    if (!left) return waitForResult(await this.#own(), this.#crew, this.id)
-    const { engine, state, result } = left
+  async #resultAfter(finished: RunHere | undefined): Promise<RunResult | undefined> {
+    if (!finished) return waitForResult(await this.#ownEngine(), this.#crew, this.id)
+    const { engine, state, result } = finished
     if (state.suspended?.reason !== 'child') return result
-    // later answers to a nested crew only show in its own row
-    const unit = await toRunTree(engine.store, state, engine.within).catch(() => undefined)
-    return unit ? storedResultOf(this.#crew, unit) : result
+    // answers that came later to a nested crew are only in the row of the child run
+    const tree = await toRunTree(engine.store, state, engine.within).catch(() => undefined)
+    return tree ? storedResultOf(this.#crew, tree) : result
   }
 
-  #follow(given: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUpEvent> {
-    const here = this.#here
-    if (here) return followLive(here.engine, this.id, { ...given, until: unjournaledFailure(here) })
+  #follow(options: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUpEvent> {
+    const here = this.#underWay
+    if (here) return followLive(here.engine, this.id, { ...options, until: unjournaledFailure(here) })
     return lazyIterator<RunEvent | CaughtUpEvent, RestStatus | undefined>(async () => {
-      const left = await this.#left()
-      if (left) return followLive(left.engine, this.id, { ...given, until: unjournaledFailure(left) })
+      const finished = await this.#finishedHere()
+      if (finished) return followLive(finished.engine, this.id, { ...options, until: unjournaledFailure(finished) })
       const { engine } = await this.#atRest()
-      return follow(engine, this.id, given)
+      return follow(engine, this.id, options)
     })
   }
 
   async #isOver(after: number): Promise<boolean> {
-    const here = this.#here
+    const here = this.#underWay
     if (here) return isEnded(here.state.status) && after >= here.state.seq
     const { engine, row } = await this.#atRest()
     if (!isEnded(row.status)) return false
@@ -329,29 +332,31 @@ export class Run<T extends Tasks = readonly Task[]> {
     return true
   }
 
-  #make(verb: 'replay' | 'fork' | 'refresh', options: object, task?: Task | string): RunPromise<T> {
+  #startFork(verb: 'replay' | 'fork' | 'refresh', options: object, task?: Task | string): RunPromise<T> {
     const fixed = { runId: this.id, ...defined({ task }) }
-    return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#crew, verb, options, fixed)))
+    return startRun(this.#openCrew, async () =>
+      forkRun(this.#openCrew, await readFork(this.#crew, verb, options, fixed)),
+    )
   }
 
-  async #tell(message: InboxMessage): Promise<void> {
-    await sendMessage(await this.#open.engine(), this.id, message, this.#crew.name)
-    await wakeRun(this.#open, this.id)
+  async #send(message: InboxMessage): Promise<void> {
+    await sendMessage(await this.#openCrew.engine(), this.id, message, this.#crew.name)
+    await wakeRun(this.#openCrew, this.id)
   }
 
   /**
-   * Checks that the run belongs to this crew (RUN_NOT_FOUND). An unreadable row passes: such a run can still be
-   * deleted.
+   * Opens the engine, and checks that the run belongs to this crew. Rejects with RUN_NOT_FOUND otherwise. A row that
+   * cannot be read passes the check, so that the run can still be deleted.
    */
-  async #own(): Promise<Engine> {
-    const engine = await this.#open.engine()
+  async #ownEngine(): Promise<Engine> {
+    const engine = await this.#openCrew.engine()
     const row = await engine.store.row(this.id).catch(() => undefined)
     this.#checkOwner(row)
     return engine
   }
 
   async #atRest(): Promise<{ readonly engine: Engine; readonly row: RunRow }> {
-    const engine = await this.#open.engine()
+    const engine = await this.#openCrew.engine()
     const row = await engine.store.row(this.id)
     if (!row) throw runNotFoundError(engine.store, this.id)
     this.#checkOwner(row)
@@ -370,17 +375,17 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 }
 
-export function startRun<T extends Tasks>(open: OpenCrew, begin: () => Promise<StartedRun>): RunPromise<T> {
-  // a function task that started this run isn't interrupted before it has the result
+export function startRun<T extends Tasks>(open: OpenCrew, start: () => Promise<StartedRun>): RunPromise<T> {
+  // a function task that started this run is not interrupted until it has the result
   const leave = functionCall()?.enter()
-  let asked: Promise<RunResult<T>>
-  const started = begin().then((begun) => {
-    const run = new Run<T>(open, begun.run, begun)
-    // at once: a run that is followed may be over a moment later
-    asked = run.result()
+  let runResult: Promise<RunResult<T>>
+  const started = start().then((startedRun) => {
+    const run = new Run<T>(open, startedRun.run, startedRun)
+    // at once: a followed run may be over a moment later
+    runResult = run.result()
     return run
   })
-  const result = started.then(() => asked).finally(leave)
+  const result = started.then(() => runResult).finally(leave)
   return Object.defineProperty(result, 'started', {
     get() {
       result.catch(() => {})

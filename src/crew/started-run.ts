@@ -1,4 +1,4 @@
-// A run that a verb started: executed in this process, or followed while another call executes it.
+// Execution of a run that a verb started: in this process, or followed while another call executes it.
 import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
 import { executeRun } from '../engine/run/execute-run.ts'
 import { warnOf } from '../engine/warn-of.ts'
@@ -11,31 +11,34 @@ import type { RunState } from '../journal/state/state.ts'
 import type { OpenedRun } from '../engine/run/resume-run.ts'
 import type { ActiveKickoff } from '../engine/task/kickoff-child.ts'
 
-/** A run that a verb started or resumed here, or follows while another call executes it. */
+/** A run that a verb started or resumed in this process, or follows while another call executes it. */
 export interface StartedRun {
   readonly run: string
   /**
-   * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Undefined if a worker will
-   * continue it, be it for a retry.
+   * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Resolves with undefined if a
+   * worker will continue or retry the run.
    */
   readonly result: Promise<RunResult | undefined>
   /** Undefined while another call executes the run. */
   readonly here?: RunHere
-  /** Resolves when a child run of a function waits: then there is no result. */
+  /** Set for a child run of a function task. Resolves when the run suspends; `result` then stays pending. */
   readonly waits?: Promise<void> | undefined
 }
 
-/** What this process knows of a run that it executes, or has executed. */
+/** A run that this process executes, or has executed. */
 export interface RunHere {
   readonly engine: Engine
   /** Updated with every journal entry. */
   readonly state: RunState
-  /** The run tree as this process leaves it. Rejects like the result. */
+  /** Resolves with the run tree when this process stops executing the run. Rejects like `result`. */
   readonly end: Promise<RunTree>
   readonly result: StartedRun['result']
 }
 
-/** Executes a run that a verb created or entered, unless it has nothing to do. Handles of the same crew share this. */
+/**
+ * Executes a run that a verb created or entered. Without a hold, there is nothing to execute. All handles of the run in
+ * this crew share the execution.
+ */
 export function executeHere(
   open: OpenCrew,
   engine: Engine,
@@ -50,24 +53,24 @@ export function executeHere(
     code.uncounted.add(run)
     warnOfUncountedRun(code, { crew: crew.name, run, why: 'only kickoffs of function tasks start child runs' })
   }
-  const last = kickedOff
+  const execution = kickedOff
     ? kickedOff.execute()
     : hold
-      ? // kickoffs of its tools and guardrails are not child runs of the function that started it
+      ? // kickoffs by tools and guardrails of this run are not child runs of the function that started it
         runCode(undefined, () => executeRun(hold, crew, choices))
       : Promise.resolve(state)
-  // the state of its child runs is at hand, and not read again
-  const end = last.then((left) => toRunTree(engine.store, left, engine.within))
+  // `engine.within` has the states of the child runs, so that they are not read again
+  const end = execution.then((finalState) => toRunTree(engine.store, finalState, engine.within))
   const result = end.then(
     async (tree) => {
       if (tree.state.status === 'queued') return undefined
-      const given = await storedResultOf(crew, tree)
-      warnOfStale(crew, given)
-      return given
+      const runResult = await storedResultOf(crew, tree)
+      warnOfStale(crew, runResult)
+      return runResult
     },
     async (error: unknown) => {
       const retryAt = state.status === 'failed' ? state.retryAt : undefined
-      // a retry follows: advance returns that as its outcome, while a kickoff or resume rejects
+      // the run will be retried: `advance` returns this as its outcome, while a kickoff or resume rejects
       if (choices.handsBack && retryAt !== undefined) return undefined
       if (retryAt !== undefined) await wakeRun(open, run, Date.parse(retryAt))
       throw error
@@ -75,9 +78,9 @@ export function executeHere(
   )
   const here = { engine, state, end, result }
   underWay.set(run, here)
-  const over = (): unknown => underWay.get(run) === here && underWay.delete(run)
-  result.then(over, over)
-  void kickedOff?.waits.then(over)
+  const forget = (): unknown => underWay.get(run) === here && underWay.delete(run)
+  result.then(forget, forget)
+  void kickedOff?.waits.then(forget)
   return { run, result, here, waits: kickedOff?.waits }
 }
 

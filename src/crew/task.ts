@@ -1,5 +1,5 @@
-// Task: a description for an agent, a function, or a nested crew. The name is its identity; the id is a UUID derived
-// from the name, equal in every process.
+// The Task class: work for an agent, for a function, or for a nested crew. A task is identified by its name; its id is
+// a UUID derived from the name, and thus the same in every process.
 import type { TaskView } from '../runs/task-view.ts'
 import type { FunctionDefinition, CodeContext, Condition, Inputs as AnyInputs } from '../engine/definition.ts'
 import type { AnswerSchema, InferInput, ObjectSchema, SchemaInput } from '../schema/answer-schema.ts'
@@ -23,7 +23,7 @@ import { readTaskOptions } from './options/task-table.ts'
 import type { OutputOfLast, Tasks } from './result/result.ts'
 import { createHash } from 'node:crypto'
 
-/** A piece of work. Its output has type `Output`; `Raw` is the same before the transforms of its schema. */
+/** A task of a crew. `Output` is the type of its output, and `Raw` that type before the transforms of the schema. */
 export interface Task<
   out Name extends string = string,
   out Output = unknown,
@@ -31,9 +31,9 @@ export interface Task<
   out Raw = unknown,
 > {
   readonly name: Name
-  /** False: the name is derived from the texts, and changes with them. */
+  /** False if the name is derived from the texts, and changes with them. */
   readonly named: boolean
-  /** Earlier names. */
+  /** Earlier names of the task. */
   readonly was: readonly string[]
   readonly id: string
   readonly description: string
@@ -43,9 +43,9 @@ export interface Task<
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
-  /** Function tasks: the function. */
+  /** The function, for a function task. */
   readonly code: FunctionDefinition | undefined
-  /** Nested crews: the crew and its inputs. */
+  /** The crew and its inputs, for a nested crew. */
   readonly child: ChildOf | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly humanInput: boolean
@@ -63,7 +63,10 @@ export interface Task<
 }
 
 export interface TaskConstructor {
-  /** Throws CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN or SCHEMA_INVALID, naming the option and what it accepts. */
+  /**
+   * Creates a task. Throws CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN or SCHEMA_INVALID; the message names the option
+   * and its valid values.
+   */
   new <
     const Given extends string,
     const Name extends string = string,
@@ -107,12 +110,13 @@ export interface TaskConstructor {
 }
 
 /**
- * Picks the options of one type of task by the option names given, so that compiler errors name that type alone; with
- * overloads, they would name the last one. The first two branches are never taken: there the compiler infers texts as
- * literals, and option names before it checks function options.
+ * Selects the options of one task type by the names of the given options, so that a compiler error mentions only that
+ * type; with overloads, it would mention the last one. The first two branches are never taken. They guide inference:
+ * the first one infers texts as literal types, the second one infers the option names before the compiler checks the
+ * options of a function task.
  */
-type OptionsByKind<Given extends string, Learnt, ForAgent, Code, OfCrew> = string extends Given
-  ? ForAgent & Learnt
+type OptionsByKind<Given extends string, Inferred, ForAgent, Code, OfCrew> = string extends Given
+  ? ForAgent & Inferred
   : 'never given' extends Given
     ? { readonly [Option in Given]: unknown }
     : 'crew' extends Given
@@ -121,7 +125,10 @@ type OptionsByKind<Given extends string, Learnt, ForAgent, Code, OfCrew> = strin
         ? Code
         : ForAgent
 
-/** Not part of the options, or every compiler error would repeat the task's texts. */
+/**
+ * Properties from which literal types are inferred. They are not part of the options: otherwise every compiler error
+ * would repeat the texts of the task.
+ */
 interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
   readonly name?: Name
   readonly description?: Description
@@ -131,10 +138,13 @@ interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
   readonly crew?: Crew<T>
 }
 
-/** Functions with untyped inputs may use any input. Written as an index access, since nothing is inferred from that. */
+/**
+ * A function with untyped inputs may use any input. Written as an indexed access, from which the compiler infers
+ * nothing.
+ */
 type FunctionInputs<Own> = { readonly any: Unknowable; readonly own: Own }[AnyInputs extends Own ? 'any' : 'own']
 
-/** A task with a condition may have no output. */
+/** The output of a task with a condition may be undefined. */
 type Skippable<Given extends string, Output> = 'when' extends Given ? Output | undefined : Output
 
 type RawOf<Schema, Otherwise> = [Schema] extends [never] ? Otherwise : InferInput<Schema>
@@ -146,10 +156,10 @@ type RawOf<Schema, Otherwise> = [Schema] extends [never] ? Otherwise : InferInpu
  */
 export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs } ? Extract<Inputs, string> : never
 
-/** Input types of the function tasks, which the crew's schema must produce. */
+/** The input types of the function tasks, all of which the schema of the crew must produce. */
 export type TypedBy<T extends Tasks> = [Typed<T[number]>] extends [never]
   ? unknown
-  : { readonly inputs: ObjectSchema<object, Together<Typed<T[number]>>> }
+  : { readonly inputs: ObjectSchema<object, Intersection<Typed<T[number]>>> }
 
 type Typed<T> = T extends { readonly '~inputs'?: infer Inputs }
   ? Inputs extends object
@@ -159,21 +169,21 @@ type Typed<T> = T extends { readonly '~inputs'?: infer Inputs }
     : never
   : never
 
-type Together<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+type Intersection<Types> = (Types extends unknown ? (type: Types) => void : never) extends (all: infer All) => void
   ? All & object
   : never
 
-// oxlint-disable-next-line no-extraneous-class -- its members are those of the table
+// oxlint-disable-next-line no-extraneous-class -- Object.assign adds the members
 export const Task: TaskConstructor = class {
   constructor(options: TaskOptions | CodeTaskOptions | CrewTaskOptions) {
-    const { output, run, effect, settle, maxSeconds, crew, inputs, ...kept } = readTaskOptions(options)
-    const { name, expectedOutput = '', agent } = kept
-    const own = run ? `the function of task ${name}` : `the crew ${crew?.name}`
-    const description = kept.description ?? own
+    const { output, run, effect, settle, maxSeconds, crew, inputs, ...common } = readTaskOptions(options)
+    const { name, expectedOutput = '', agent } = common
+    const defaultDescription = run ? `the function of task ${name}` : `the crew ${crew?.name}`
+    const description = common.description ?? defaultDescription
     const texts = ['texts', description, expectedOutput, agent?.role ?? '']
     const id = name === undefined ? stableId(...texts) : stableId('name', name)
-    const made: Omit<Task, '~inputs' | '~output' | '~raw'> = {
-      ...kept,
+    const members: Omit<Task, '~inputs' | '~output' | '~raw'> = {
+      ...common,
       name: name ?? derivedName(description, id),
       named: name !== undefined,
       id,
@@ -181,33 +191,33 @@ export const Task: TaskConstructor = class {
       schema: output,
       code: run && {
         effect,
-        versioned: kept.version !== undefined,
+        versioned: common.version !== undefined,
         settle,
         maxSeconds,
         run: (context: CodeContext): unknown => run(context),
       },
       child: crew && ({ crew, inputs } as ChildOf),
     }
-    Object.assign(this, made)
+    Object.assign(this, members)
     Object.freeze(this)
   }
 } as TaskConstructor
 
-/** A UUID, version 8 (custom rule), computed from words. */
-export function stableId(...words: readonly string[]): string {
-  const bytes = createHash('sha256').update(JSON.stringify(words)).digest().subarray(0, 16)
+/** Derives a UUID, version 8 (custom), from strings. */
+export function stableId(...parts: readonly string[]): string {
+  const bytes = createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 16)
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
   const hex = bytes.toString('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** Name of an unnamed task: its first words, and enough of its id to make it unique. */
+/** Derives the name of an unnamed task: the first words of its description, and the start of its id. */
 function derivedName(description: string, id: string): string {
   const words = description.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
-  const kept: string[] = []
+  const taken: string[] = []
   for (const word of words)
-    if ([...kept, word].join('-').length <= 32) kept.push(word)
+    if ([...taken, word].join('-').length <= 32) taken.push(word)
     else break
-  return `${kept.join('-') || 'task'}-${id.slice(0, 4)}`
+  return `${taken.join('-') || 'task'}-${id.slice(0, 4)}`
 }

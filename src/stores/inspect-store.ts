@@ -8,7 +8,7 @@ import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite
 
 export interface StoreInspection {
   readonly exists: boolean
-  /** Why the store cannot be written, or created if it is missing. */
+  /** Why the store cannot be written, or created if missing; undefined if it can. */
   readonly unwritable: string | undefined
   readonly bytes: number
   /** The store's layout number; undefined if it is missing or not a Reprise store. */
@@ -18,8 +18,8 @@ export interface StoreInspection {
 }
 
 /**
- * `path` comes from `storePath`. Rejects with the error of the file system or SQLite if the path cannot be read, and
- * with STORE_INVALID if another build created the store.
+ * Inspects the store at `path`, which `storePath` returned. Rejects with the error of the file system or SQLite if the
+ * path cannot be read, and with STORE_INVALID if an incompatible build created the store.
  */
 export async function inspectStore(scheme: 'sqlite' | 'file', path: string): Promise<StoreInspection> {
   const newest = scheme === 'sqlite' ? sqliteFormat : fileFormat
@@ -45,7 +45,7 @@ async function readLayout(scheme: 'sqlite' | 'file', path: string): Promise<numb
 
 function whyUnwritable(files: readonly string[], folder: string): string | undefined {
   try {
-    // only a folder has the dot
+    // `/.` makes the check fail if the path isn't a folder
     for (const path of [...files, `${folder}/.`]) accessSync(path, constants.W_OK)
     return undefined
   } catch (error) {

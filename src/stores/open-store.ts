@@ -1,5 +1,6 @@
 // Opens a store by its URL. Within a process each store is opened once and shared: two connections to one file would
 // wait for each other's locks, and a change made through one would reach the watchers of the other only by polling.
+import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +9,6 @@ import { RepriseError } from '../base/errors.ts'
 import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import type { Store } from './store.ts'
-import { existsSync } from 'node:fs'
 
 interface SharedStore {
   readonly store: Promise<Store>
@@ -18,8 +18,9 @@ const sharedStores = new Map<string, SharedStore>()
 
 /**
  * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or `redis://…`. Returns an
- * open store unchanged. A store that is opened again in this process is shared, and closed when its last user closes
- * it. STORE_INVALID if the URL is unknown or the store cannot be written; STORE_NEWER.
+ * open store unchanged. Stores are shared within the process: the last user to close one closes it. Rejects with
+ * STORE_INVALID if the URL is invalid or the store cannot be written, and with STORE_NEWER if only newer code may write
+ * it.
  */
 export async function openStore(url: string | Store): Promise<Store> {
   storeCheck.read('the store', url)
@@ -40,33 +41,36 @@ export async function openStore(url: string | Store): Promise<Store> {
     }
     case 'postgres':
     case 'postgresql':
-      // by the whole URL: another user or password is another connection
+      // shared by the whole URL: another user or password needs another connection
       return share(url, async () => (await import('./postgres/store.ts')).postgresStore(url))
     case 'redis':
     case 'rediss':
       return share(url, async () => (await import('./redis/store.ts')).redisStore(url))
     default:
-      throw invalidUrl(url, 'Reprise knows no store of this kind')
+      throw invalidUrl(url, "it isn't the URL of a store")
   }
 }
 
-/** STORE_INVALID. */
+/** Accepts a URL or an open store, and throws STORE_INVALID for any other value. */
 export const storeCheck: Check<string | Store> = {
   expected: 'a URL, such as sqlite:path/to/runs.db, or an open store: await openStore(…)',
   read(what, value) {
     if (typeof value === 'string' || typeof (value as Partial<Store> | null)?.append === 'function')
       return value as string | Store
-    throw new RepriseError('STORE_INVALID', `${what} is ${describe(value)}; give ${storeCheck.expected}`)
+    throw new RepriseError('STORE_INVALID', `${what} is ${describe(value)}; pass ${storeCheck.expected}`)
   },
 }
 
-/** The file or folder of a `sqlite:` or `file:` URL; undefined for any other text. Opens nothing. */
+/**
+ * Returns the path in a `sqlite:` or `file:` URL, and undefined for other URLs. Opens nothing. Throws STORE_INVALID if
+ * the path is invalid.
+ */
 export function storePath(url: string): string | undefined {
   const { scheme, rest } = splitUrl(url)
   return ['sqlite', 'file'].includes(scheme) ? parsePath(url, rest) : undefined
 }
 
-/** The scheme in lower case. STORE_INVALID for `sharded:`, which was removed. */
+/** Splits a URL after its scheme, which is returned in lower case. Throws STORE_INVALID for `sharded:`. */
 export function splitUrl(url: string): { readonly scheme: string; readonly rest: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   if (scheme.toLowerCase() !== 'sharded') return { scheme: scheme.toLowerCase(), rest }
@@ -78,7 +82,7 @@ export function shardsRemoved(what: string): RepriseError {
   return new RepriseError('STORE_INVALID', words)
 }
 
-/** Gives each caller its own handle, so that closing it twice doesn't close the store for another caller. */
+/** Returns a handle of its own to each caller: closing a handle twice doesn't close the store for other callers. */
 async function share(key: string, open: () => Store | Promise<Store>): Promise<Store> {
   let shared = sharedStores.get(key)
   if (shared === undefined) {
@@ -87,6 +91,7 @@ async function share(key: string, open: () => Store | Promise<Store>): Promise<S
   }
   const entry = shared
   entry.users++
+  /** Returns whether this was the last user. */
   function leave(): boolean {
     entry.users--
     if (entry.users > 0) return false
@@ -111,7 +116,7 @@ async function share(key: string, open: () => Store | Promise<Store>): Promise<S
 }
 
 function parsePath(url: string, rest: string): string {
-  if (rest === '' || rest.startsWith(':')) throw invalidUrl(url, 'it names no path')
+  if (rest === '' || rest.startsWith(':')) throw invalidUrl(url, 'it has no path')
   if (!rest.startsWith('//')) return resolve(rest)
   try {
     return fileURLToPath(`file:${rest}`)
@@ -139,8 +144,9 @@ function invalidUrl(url: string, why: string, cause?: unknown): RepriseError {
 }
 
 /**
- * The URL of a store that doesn't exist yet, without a password. Undefined if it exists, if only opening it would tell,
- * or if its server is unreachable. STORE_INVALID and STORE_NEWER for a store that this code cannot use.
+ * Returns the URL of the store, without the password, if the store doesn't exist yet. Undefined if it exists, if it is
+ * open or in memory, or if its server is unreachable. Rejects with STORE_INVALID or STORE_NEWER if this code cannot use
+ * the store.
  */
 export async function missingStore(url: string | Store): Promise<string | undefined> {
   if (typeof url !== 'string') return undefined

@@ -1,8 +1,8 @@
 // Identifies processes, so that a run of a killed process can be taken over at once, and a run of a live one cannot. A
 // pid isn't enough: pids are reused, and each container counts its own. So an owner is a host (with machine and pid
-// namespace), a boot, a pid and the start of the process. It counts as dead only if that is proven; in doubt, the
+// namespace), a boot, a pid and the start time of the process. It counts as dead only if that is proven; in doubt, the
 // expiry of the lease decides. Nothing is proven across boots: cloned machines share name and id. Each thread, and each
-// copy of the library in a process, is an owner, but only a whole process can be dead.
+// copy of the library in a process, is an owner of its own, but only a whole process can be dead.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -14,7 +14,7 @@ const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('nod
 
 let current: Owner | undefined
 
-/** This copy of the library in this thread of this process. Constant while the process lives. */
+/** The owner for this copy of the library in this thread. Never changes while the process runs. */
 export function currentOwner(): Owner {
   current ??= {
     host: hostIdentity(),
@@ -30,13 +30,13 @@ export function sameOwner(a: Owner, b: Owner): boolean {
   return a.host === b.host && a.boot === b.boot && a.pid === b.pid && a.start === b.start && a.instance === b.instance
 }
 
-/** True only if the owner's process provably no longer runs. False for a process that this one cannot see. */
+/** Whether the owner's process provably no longer runs. False if this process cannot find out. */
 export function isOwnerDead(owner: Owner): boolean {
   const self = currentOwner()
   if (owner.host !== self.host || owner.boot !== self.boot || self.boot === '') return false
   // the usual case: every claim checks the runs of its own process
   if (owner.pid === self.pid && owner.start === self.start) return false
-  if (!exists(owner.pid)) return true
+  if (!pidExists(owner.pid)) return true
   const state = processState(owner.pid)
   // alive but unreadable (hidepid, another user): nothing is proven
   if (state === undefined) return false
@@ -55,15 +55,15 @@ function hostIdentity(): string {
   return [hostname(), machineId(), pidNamespace()].filter((part) => part !== '').join('/')
 }
 
-/** Hashed, since the id itself should not leave the machine; empty if there is none. */
+/** Hashed, since the id itself must not leave the machine; empty if there is none. */
 function machineId(): string {
   for (const path of ['/etc/machine-id', '/var/lib/dbus/machine-id']) {
     try {
       const id = readFileSync(path, 'utf8').trim()
-      // An image that was never started has an empty one, or says "uninitialized".
+      // an image that was never booted has an empty file, or the word "uninitialized"
       if (/^[0-9a-f]{32}$/i.test(id)) return crypto().hash('sha256', `reprise:${id}`).slice(0, 12)
     } catch {
-      // Not this one.
+      // try the next path
     }
   }
   return ''
@@ -77,7 +77,7 @@ function pidNamespace(): string {
   }
 }
 
-/** Empty if the system has none: then no process is known to be dead. */
+/** Empty if unknown: then no process ever counts as dead. */
 function bootId(): string {
   try {
     if (process.platform === 'darwin') {
@@ -89,7 +89,7 @@ function bootId(): string {
   }
 }
 
-function exists(pid: number): boolean {
+function pidExists(pid: number): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
@@ -99,15 +99,14 @@ function exists(pid: number): boolean {
   }
 }
 
-/** `ended`: a zombie, which still has a pid but will never write again. */
+/** `start` is the start time. `ended` is true for a zombie, which still has a pid but will never write again. */
 function processState(pid: number): { start: string; ended: boolean } | undefined {
   try {
     if (process.platform === 'darwin') {
       const start = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
       return { start, ended: false }
     }
-    // The name in parentheses may hold spaces and parentheses itself: count fields after the last one (state is field
-    // 3).
+    // the name in parentheses may contain spaces and parentheses: count after the last one (the state is field 3)
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { start: fields[19] ?? '', ended: fields[0] === 'Z' || fields[0] === 'X' }
@@ -119,19 +118,19 @@ function processState(pid: number): { start: string; ended: boolean } | undefine
 /** Parses a stored owner. An unreadable owner counts as none: the token still fences out the former holder. */
 export function readOwner(text: string | null): Owner | undefined {
   const owner = parseObject(text ?? '') as Partial<Owner> | undefined
-  const texts = [owner?.host, owner?.boot, owner?.start, owner?.instance]
-  return Number.isSafeInteger(owner?.pid) && texts.every((field) => typeof field === 'string')
+  const fields = [owner?.host, owner?.boot, owner?.start, owner?.instance]
+  return Number.isSafeInteger(owner?.pid) && fields.every((field) => typeof field === 'string')
     ? (owner as Owner)
     : undefined
 }
 
-/** The stored form. Host and boot come first, so that the owners of one machine are one range. */
+/** Encodes an owner for storage. Host and boot come first, so that the owners of one machine are one range. */
 export function encodeOwner(owner: Owner): string {
   const { host, boot, ...rest } = owner
   return JSON.stringify({ host, boot, ...rest })
 }
 
-/** The range of this machine's owners in their stored form; undefined if no process is known to be dead. */
+/** The range of this machine's owners in their stored form; undefined if no death can be proven. */
 export function localOwnerRange(): readonly [first: string, last: string] | undefined {
   const { host, boot } = currentOwner()
   const first = JSON.stringify({ host, boot }).slice(0, -1)

@@ -1,13 +1,13 @@
-// Wraps a store so that its calls wait out an outage: to the caller they only take longer. Calls that failed are
-// repeated. For writes in doubt, the content of the store decides. Refusals such as LEASE_LOST and RUN_HELD are
-// replies, and reject at once.
+// Wraps a store so that its calls wait out an outage: to the caller they only take longer. Failed calls are retried. If
+// the reply to a write was lost, the content of the store shows whether the write arrived. Refusals such as LEASE_LOST
+// and RUN_HELD aren't outages, and reject at once.
 import { defined } from '../base/options.ts'
 import type { Store, Batch, RunId } from './store.ts'
 import { RepriseError, messageOf } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import { redact } from '../secrets/redact.ts'
 
-/** How long a call waits outside of an execution, since a person may be waiting for it. */
+/** How long calls outside of an execution wait, since a person may be waiting for them. */
 export const shortWaitMs = 10_000
 
 /** A store as its driver opened it: calls fail during an outage. */
@@ -17,15 +17,15 @@ export type DirectStore = Store & { readonly direct?: never }
 export interface PatientStore extends Store {
   /** The same store, for callers that handle outages themselves. */
   readonly direct: DirectStore
-  /** The same store with other patience. */
+  /** Returns the same store with other options. */
   withPatience(options: Omit<Patience, 'clock'>): PatientStore
-  /** Total duration of the outages that were waited out so far. */
+  /** Total duration of all outages so far. */
   outageMs(): number
 }
 
 /**
- * Every call rejects with STORE_UNAVAILABLE if the store is still unreachable after `limitMs`, or soon after `signal`
- * aborts, and `append` with JOURNAL_DAMAGED if acknowledged entries are lost.
+ * Wraps a store. Every call rejects with STORE_UNAVAILABLE if the store is still unreachable after `limitMs`, or soon
+ * after `signal` aborts, and `append` with JOURNAL_DAMAGED if acknowledged entries are lost.
  */
 export function patientStore(store: DirectStore, options: Patience): PatientStore {
   const { retry, retryStream, outageMs } = openPatience(store, options)
@@ -66,10 +66,10 @@ export function patientStore(store: DirectStore, options: Patience): PatientStor
     watch(run, signal, only) {
       // created now, so that changes before the first read aren't missed
       const first = store.watch(run, signal, only)
-      let lost = false
+      let isRetry = false
       return retryStream(() => {
-        const hints = lost ? withHint(store.watch(run, signal, only)) : first
-        lost = true
+        const hints = isRetry ? withHint(store.watch(run, signal, only)) : first
+        isRetry = true
         return hints
       }, signal)
     },
@@ -78,14 +78,14 @@ export function patientStore(store: DirectStore, options: Patience): PatientStor
   }
 }
 
-/** Begins with a hint, since changes during the outage went unnoticed. */
+/** Yields a hint first, since changes during the outage went unnoticed. */
 async function* withHint(hints: AsyncIterable<void>): AsyncGenerator<void> {
   yield
   yield* hints
 }
 
-// Repeats writes that must not happen twice. In doubt whether an earlier try arrived, the content of the store decides:
-// lines are compared by their exact bytes, messages by their body.
+// Retries of writes, which must not happen twice. If an earlier try may have arrived (`doubt`), the content of the
+// store decides: lines are compared by their exact bytes, messages by their body.
 
 type Arguments<Name extends 'create' | 'append' | 'post'> = Parameters<Store[Name]>
 
@@ -98,7 +98,7 @@ async function retryCreate(
   const result = await store.create(row, batch, lease)
   if (result.created || !doubt || (await firstAfter(store, row.run, 0, batch)) !== 'ours') return result
   if (!lease) return { created: true }
-  // the lease was in the lost reply: its owner takes it over
+  // the lease was in the lost reply: the owner takes it over from itself
   const { owner } = lease
   return { created: true, lease: 'ttlMs' in lease ? await store.acquire(row.run, owner, lease.ttlMs) : lease }
 }
@@ -115,8 +115,8 @@ async function retryAppend(
     return await store.append(lease, after, batch)
   } catch (error) {
     const code = RepriseError.isInstance(error) ? error.code : undefined
-    // an earlier try that arrived late conflicts with its own repetition
-    if (doubt && code !== undefined && echoes.has(code) && (await isWritten(store, run, after, batch))) return 1
+    // an earlier try that arrived late conflicts with its own retry
+    if (doubt && code !== undefined && repeatCodes.has(code) && (await isWritten(store, run, after, batch))) return 1
     if (code === 'SEQ_CONFLICT' || code === 'LEASE_LOST') await checkNothingLost(store, run, after)
     throw error
   }
@@ -131,9 +131,9 @@ async function retryPost(store: Store, [run, message]: Arguments<'post'>, doubt:
 }
 
 /** The codes with which a store may refuse a batch that it already has. */
-const echoes: ReadonlySet<string> = new Set(['SEQ_CONFLICT', 'LEASE_LOST', 'RUN_ENDED'])
+const repeatCodes: ReadonlySet<string> = new Set(['SEQ_CONFLICT', 'LEASE_LOST', 'RUN_ENDED'])
 
-/** LEASE_LOST if another process has written the next entry. */
+/** Whether the journal has the batch. Rejects with LEASE_LOST if another process has written the next entry. */
 async function isWritten(store: Store, run: RunId, after: number, batch: Batch): Promise<boolean> {
   const next = await firstAfter(store, run, after, batch)
   if (next !== 'other') return next === 'ours'
@@ -141,13 +141,14 @@ async function isWritten(store: Store, run: RunId, after: number, batch: Batch):
   throw new RepriseError('LEASE_LOST', words, { runId: run })
 }
 
+/** Who wrote the first line after `after`, judged by its bytes. */
 async function firstAfter(store: Store, run: RunId, after: number, batch: Batch): Promise<'ours' | 'other' | 'none'> {
   for await (const { bytes } of store.read(run, after))
     return Buffer.compare(bytes, batch.lines[0]?.bytes ?? new Uint8Array()) === 0 ? 'ours' : 'other'
   return 'none'
 }
 
-/** JOURNAL_DAMAGED if acknowledged entries are lost, as after a failover to an older copy. */
+/** Rejects with JOURNAL_DAMAGED if acknowledged entries are lost, as after a failover to an older copy. */
 async function checkNothingLost(store: Store, run: RunId, after: number): Promise<void> {
   const noted = await store.lastNoted(run)
   let last = noted?.seq ?? 0
@@ -156,19 +157,19 @@ async function checkNothingLost(store: Store, run: RunId, after: number): Promis
   if (last === 0 || last >= after) return
   const lost =
     last + 1 === after ? `entry ${after} of run ${run} was` : `entries ${last + 1} to ${after} of run ${run} were`
-  const advice = 'the store was set back to an older copy; restore it, or resume the run from what it has now'
+  const advice = 'the store was reset to an older copy; restore it, or resume the run from what it has now'
   throw new RepriseError('JOURNAL_DAMAGED', `${lost} acknowledged by the store and then lost: ${advice}`, {
     runId: run,
   })
 }
 
-// Retries calls to a store during an outage, at growing intervals with jitter, so that clients don't all reach a
-// recovering server at once.
+// Retries during an outage, at growing intervals with jitter, so that clients don't all reach a recovering server at
+// once.
 
 export interface Patience {
-  /** How long one call waits. Default: as long as it takes. */
+  /** How long one call waits. Default: forever. */
   readonly limitMs?: number | undefined
-  /** Aborts when the results are no longer needed: calls in progress then get a last moment. */
+  /** Aborts when the results are no longer needed: calls in progress then get two more seconds. */
   readonly signal?: AbortSignal | undefined
   /** Called once when an outage begins, and once when it ends. */
   readonly onOutage?: ((message: string) => void) | undefined
@@ -179,15 +180,15 @@ interface OpenPatience {
   /** Repeats a call until the store replies. `doubt`: an earlier try may have arrived. */
   retry<T>(call: (doubt: boolean) => Promise<T>): Promise<T>
   /**
-   * Repeats a read that breaks off. For a stream of hints, `until` ends the waiting like the end of the stream, and
-   * items don't count as replies, since a store may yield hints during an outage.
+   * Restarts a stream that breaks off. `until` is for streams of hints: waiting ends when it aborts, and items don't
+   * count as replies, since a store may yield hints during an outage.
    */
   retryStream<T>(begin: () => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
   /** Total duration of all outages so far. */
   outageMs(): number
 }
 
-/** Long enough for a second try of a call, short enough for a person who has pressed Ctrl-C. */
+/** How long calls may take after the abort: enough for a retry, and not too long for a person who pressed Ctrl-C. */
 const lastMomentMs = 2_000
 const longestWaitMs = 2_000
 
@@ -197,7 +198,7 @@ function openPatience(store: Store, { limitMs = Infinity, signal, onOutage, cloc
   let lastReply = clock.monotonic()
   let abortedAt: number | undefined
   let pastOutagesMs = 0
-  /** Errors of calls that were given up: these calls are not repeated. */
+  /** Errors of calls that were given up, and must not be retried. */
   const finalErrors = new WeakSet<RepriseError>()
 
   function onReply(): void {
@@ -212,7 +213,7 @@ function openPatience(store: Store, { limitMs = Infinity, signal, onOutage, cloc
   /** Waits before the next try. Rejects when the time is up. */
   async function waitAfter(error: RepriseError, since: number, tries: number, until?: AbortSignal): Promise<void> {
     if (outageStart === undefined) {
-      // the driver may have waited, too, before it gave up
+      // the outage began before this error: the driver may have waited, too, before it gave up
       outageStart = Math.max(since, lastReply)
       onOutage?.(`the store ${store.url} does not answer (${outageReason(error)}): waiting for it`)
     }
@@ -225,7 +226,7 @@ function openPatience(store: Store, { limitMs = Infinity, signal, onOutage, cloc
   }
 
   /**
-   * After the signal aborts, waits only a moment for a call: a driver may take half a minute to give up, and a server
+   * Limits how long a call may take after the signal aborts: a driver may need half a minute to give up, and a server
    * may hang forever.
    */
   function inTime<T>(call: Promise<T>, since: number): Promise<T> {
@@ -319,11 +320,13 @@ function gaveUpError({ url }: Store, why: string, ms: number, cause?: RepriseErr
   return new RepriseError('STORE_UNAVAILABLE', words, { cause })
 }
 
+// Errors of the drivers for servers.
+
 /** How far a command got before it failed, and whether it writes. `never open`: there was no connection yet. */
 export type CallStage = 'never open' | 'not sent' | 'read' | 'write'
 
-export function outageError(url: string, why: string, sent: CallStage, cause: unknown): RepriseError {
-  return sent === 'write'
+export function outageError(url: string, why: string, stage: CallStage, cause: unknown): RepriseError {
+  return stage === 'write'
     ? new RepriseError(
         'OUTCOME_UNKNOWN',
         `${url} became unreachable before it replied (${why}): read the run to see whether the change was written`,
@@ -336,7 +339,7 @@ export function outageError(url: string, why: string, sent: CallStage, cause: un
       )
 }
 
-/** If none of a host's addresses can be reached, Node throws an AggregateError without a message. */
+/** The error's message. If no address of a host is reachable, Node throws an AggregateError without one. */
 export function errorReason(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
 }

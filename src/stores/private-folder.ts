@@ -5,7 +5,7 @@ import { access, constants, mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { messageOf, RepriseError } from '../base/errors.ts'
 
-/** STORE_INVALID, naming the folder, if it cannot be created or written. */
+/** Creates the folder and its parents if missing. Rejects with STORE_INVALID if it cannot be created or written. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   try {
     await makeFolders(folder)
@@ -16,21 +16,21 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   } catch (error) {
     throw new RepriseError(
       'STORE_INVALID',
-      `the folder ${folder} of the store cannot be made or written (${messageOf(error)}): set REPRISE_STORE or pass \`store\` to use another place`,
+      `the store's folder ${folder} cannot be created or written (${messageOf(error)}): set REPRISE_STORE or pass \`store\` to use another one`,
       { cause: error },
     )
   }
 }
 
-/** Not mkdir's `recursive`, which never returns where a parent exists but accepts no new folder, such as /proc. */
+/** Doesn't use mkdir's `recursive`, which never returns if a parent, such as /proc, accepts no new folders. */
 async function makeFolders(folder: string): Promise<void> {
   if (await isFolder(folder)) return
-  const make = (): Promise<unknown> => mkdir(folder, { mode: 0o700 })
+  const create = (): Promise<unknown> => mkdir(folder, { mode: 0o700 })
   try {
-    await make().catch(async (error: NodeJS.ErrnoException) => {
+    await create().catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT' || dirname(folder) === folder) throw error
       await makeFolders(dirname(folder))
-      await make()
+      await create()
     })
   } catch (error) {
     // another process created it first

@@ -17,7 +17,7 @@ import type { Blob, Owner, Priority, RunStatus } from '../journal/entries.ts'
 
 export type { Blob, Owner, Priority, RunStatus }
 
-/** Any text. An id that ends like `/settle#1` is a child run: its parent is the id before that (`parentRunId`). */
+/** Any string. An id that ends like `/settle#1` names a child run, and its first part the parent (`parentRunId`). */
 export type RunId = string
 
 /** The right to append to a run tree. `token` grows with every new holder; the store refuses all but the newest. */
@@ -30,7 +30,7 @@ export interface Lease {
    * a token twice.
    */
   readonly id: string
-  /** The holder, for messages. It proves nothing. */
+  /** The holder, for messages only: stores don't check it. */
   readonly owner: Owner
 }
 
@@ -42,14 +42,14 @@ export interface Line {
   readonly hash?: string
 }
 
-/** What a store notes of the last entry, apart from its line. The hash may be unknown. */
+/** A store's note on the last entry of a run, kept apart from the lines. */
 export interface LastEntryNote {
   readonly seq: number
-  /** Hash of the entry's bytes, equal to `prev` of the next entry. */
+  /** Hash of the entry's bytes, equal to `prev` of the next entry. Undefined if unknown. */
   readonly hash?: string
 }
 
-/** What a listing shows of a run, without reading its journal. A batch that has a row replaces the whole row. */
+/** What a listing shows of a run without reading its journal. The row of a batch replaces the whole stored row. */
 export interface RunRow {
   readonly run: RunId
   readonly crew: string
@@ -65,15 +65,13 @@ export interface RunRow {
   readonly updatedAt: string
   /** The run that this fork was made from. */
   readonly forkedFrom?: RunId
-  /** Inputs as JSON text, opaque to the store; empty if too large for a listing. Never changes. */
+  /** Inputs as JSON, opaque to the store; empty if too large for a listing. Never changes. */
   readonly inputs: string
-  /**
-   * The rest of what a listing shows, as JSON text, opaque to the store. Rewritten with every row, so keep it small.
-   */
+  /** The rest of what a listing shows, as JSON, opaque to the store. Rewritten with every row, so keep it small. */
   readonly summary: string
 }
 
-/** Makes an output findable by what it depends on. `seq` is the line that completed the task. */
+/** The key by which `findOutput` finds a task's output. `seq` is the line that completed the task. */
 export interface OutputKey {
   readonly task: string
   readonly fingerprint: string
@@ -90,11 +88,11 @@ export interface Batch {
   /** The new listing row. Default: the stored row stays. */
   readonly row?: RunRow
   /**
-   * When the run next needs a worker, in ms since 1970, or `now` by the store's clock. Used only with a row; without it
-   * the run waits for a message.
+   * When the run next needs a worker: in ms since 1970, or `'now'` by the store's clock. Ignored without a row. A row
+   * without `due` lets the run wait for a message.
    */
   readonly due?: number | 'now'
-  /** The run got further, so it isn't what keeps ending its processes. */
+  /** The run made progress: its tries and deaths are counted from 0 again. */
   readonly progress?: true
   readonly outputs?: readonly OutputKey[]
   /** A blob whose hash the run already has is ignored. */
@@ -103,7 +101,7 @@ export interface Batch {
   readonly taken?: readonly string[]
 }
 
-/** A message to a run from a process that may not hold its lease. The id is unique within the run, forever. */
+/** A message to a run from any process, with or without the lease. The id is unique within the run, forever. */
 export interface Message {
   readonly id: string
   /** ISO 8601. */
@@ -126,10 +124,10 @@ export interface RunFilter {
   readonly createdTo?: string
 }
 
-/** Where the next page starts. Opaque; made by `rules/listing.ts`. */
+/** Where the next page starts. Opaque; created by `rules/listing.ts`. */
 export type Cursor = string
 
-/** Runs that a worker can advance. */
+/** The runs of one crew, version and format: a worker serves some lanes. */
 export interface Lane {
   readonly crew: string
   readonly version: string
@@ -160,7 +158,7 @@ export interface ClaimLimits {
   readonly crewLimit?: number
 }
 
-/** What happened to the last leases of a root (the table in rules/ready.ts). */
+/** How a root's leases since its last progress ended (the table in rules/ready.ts). */
 export interface Tries {
   /** Number of claims since the last progress. Each one delays the next offer. */
   readonly tries: number
@@ -170,6 +168,7 @@ export interface Tries {
 
 export interface RenewedLease {
   readonly lease: Lease
+  /** Number of messages that wait for the tree. */
   readonly waiting: number
 }
 
@@ -187,9 +186,9 @@ export interface Store {
   now(): Promise<number>
 
   /**
-   * Creates a run with its first batch (seq from 1, with a row), and leases it on request. A child run is created under
-   * the lease of its root, which is returned; LEASE_LOST if that lease is no longer valid. `created: false` if the id
-   * exists: then nothing was written and no lease is returned.
+   * Creates a run with its first batch (seq from 1), and leases it on request. A child run is created under the lease
+   * of its root, which is returned. Resolves with `created: false` and no lease if the id exists; nothing is written
+   * then. Rejects with LEASE_LOST if the root's lease is no longer valid.
    */
   create(
     run: RunRow,
@@ -198,30 +197,30 @@ export interface Store {
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
-   * Appends to a run after entry `after`: the last entry, or the last noted one if lines after it were lost, since no
-   * number is issued twice. Returns how many messages wait for the tree. After a row with status cancelled, messages
-   * left in that run's inbox stay readable, but no process records them: they no longer count as waiting, neither here
-   * nor for `claim`.
+   * Appends to a run after entry `after`, which must be its last: the last line or, if the last lines were lost, the
+   * last noted entry, since no number is issued twice. Resolves with the number of messages that wait for the tree.
+   * Messages left in the inbox of a run that becomes cancelled stay readable, but are never recorded: they no longer
+   * count as waiting, neither here nor for `claim`.
    *
-   * - LEASE_LOST: the lease isn't the newest, was released, or belongs to another root. An expired lease that no
-   *   process took still appends: fencing protects the journal, not time.
+   * - LEASE_LOST: the lease isn't the newest, was released, or belongs to another root. An expired lease is still valid
+   *   until another process takes it: fencing protects the journal, not time.
    * - RUN_NOT_FOUND: the tree has no such run.
    * - SEQ_CONFLICT: the journal doesn't end at `after`.
    * - OUTCOME_UNKNOWN: the store cannot tell whether the batch was written. Read the tail to find out.
-   * - RUN_ENDED: the stored row is cancelled, or is completed and the batch doesn't reopen it. A row with neither
-   *   status reopens a completed run; that is how a run continues after a person edited its journal.
-   * - INBOX_WAITING: the batch completes the run but leaves a message in its inbox, whose sender was promised that it
-   *   came in time.
+   * - RUN_ENDED: the run is cancelled, or is completed and the batch doesn't reopen it. A row with any other status
+   *   reopens a completed run, which is how a run continues after a person edited its journal.
+   * - INBOX_WAITING: the batch completes the run but leaves a message in its inbox. The sender of the message was
+   *   promised that it came in time.
    */
   append(lease: Lease, after: number, batch: Batch): Promise<number>
 
-  /** The lines with `seq > after` in order, as of the start of the read. An unknown run has none. */
+  /** Yields the lines with `seq > after` in order, as of the start of the read. An unknown run has none. */
   read(run: RunId, after?: number): AsyncIterable<Line>
 
   /**
-   * The newest entry that the store noted apart from the lines, so that lost last lines are detected. A note is never
-   * written before its line is on disk: a caller that reads the note first and the lines second finds that line, unless
-   * it was lost. Undefined for an unknown run and for a store that keeps no notes.
+   * Returns the store's note on the newest entry, which shows whether the last lines are lost. A note is never written
+   * before its line is on disk: a caller that reads first the note and then the lines finds that line, unless it was
+   * lost. Undefined for an unknown run and for a store without notes.
    */
   lastNoted(run: RunId): Promise<LastEntryNote | undefined>
 
@@ -232,7 +231,7 @@ export interface Store {
   /** Newest `createdAt` first, then by id descending, so that pages never skip or repeat a run. */
   list(filter: RunFilter, page: { limit: number; before?: Cursor }): Promise<{ rows: RunRow[]; next?: Cursor }>
 
-  /** The newest output of a crew's task with this fingerprint, completed at or after `since` (ms since 1970). */
+  /** Finds the newest output of a crew's task with this fingerprint, completed at or after `since` (ms since 1970). */
   findOutput(
     crew: string,
     task: string,
@@ -241,9 +240,9 @@ export interface Store {
   ): Promise<{ run: RunId; seq: number; completedAt: number } | undefined>
 
   /**
-   * Takes the lease of the run's root, with a token higher than any before. RUN_HELD, naming the owner, while the lease
-   * of another live owner lasts. The same owner, or any process on the host of a dead owner, takes over at once.
-   * RUN_NOT_FOUND.
+   * Takes the lease of the run's root, with a token higher than any before. The same owner, or any process on the host
+   * of a dead owner, takes over at once. Rejects with RUN_HELD, naming the owner, while the lease of another live owner
+   * lasts, and with RUN_NOT_FOUND if the run or its root doesn't exist.
    */
   acquire(run: RunId, owner: Owner, ttlMs: number): Promise<Lease>
 
@@ -251,24 +250,24 @@ export interface Store {
    * Leases up to `limit` ready roots of these lanes: roots that are due or have a waiting message, and have no holder.
    * Highest priority first, then the longest ready. A run that is claimed repeatedly without progress is offered later
    * each time. A run whose last holder died without progress is a suspect: an owner gets one, and none while it holds
-   * another (rules/ready.ts). Leases of dead processes are freed first. Never gives one run to two callers, and never a
-   * run in `exclude`.
+   * another (rules/ready.ts). Leases of dead processes are freed first. Never leases one run to two callers, and never
+   * a run in `exclude`.
    *
    * With `runId`, claims that root, or nothing if it isn't ready, is in none of these lanes, is a child run, or doesn't
    * exist.
    *
-   * With `crewLimit`, claims no more than are missing to that many held runs. Held are: every root whose row names the
-   * crew of one of these lanes, in whatever version, format and status, while its lease has not expired by the store's
-   * clock, however it was acquired; and every such root in `exclude`, whatever happened to its lease. Counting and
-   * leasing are one step, so that concurrent claims never exceed `crewLimit` together. Only claims respect it:
-   * `acquire`, `create` and the renewal of an expired lease may exceed it.
+   * With `crewLimit`, claims only so many runs that at most `crewLimit` are held. These runs count as held: every root
+   * of the crews of these lanes, in any version, format and status, while its lease is unexpired by the store's clock,
+   * however it was acquired; and every such root in `exclude`, even if its lease has expired. Counting and leasing are
+   * one step, so concurrent claims together never exceed the limit. Only claims respect it: `acquire`, `create` and the
+   * renewal of an expired lease may exceed it.
    */
   claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], limits: ClaimLimits): Promise<Lease[]>
 
   /**
-   * The ready roots of these lanes, each once and at most `limit`, in the order in which a claim takes them, without
-   * leasing them. Runs of dead processes appear only once a claim has freed their leases. Searches like `claim`, so
-   * polling it every second is cheap enough. Servers return at most 10,000 runs, for `claim` too.
+   * Lists the ready roots of these lanes, each once and at most `limit`, in the order in which a claim takes them,
+   * without leasing them. Runs of dead processes appear only once a claim has freed their leases. Searches like
+   * `claim`, so polling it every second is cheap enough. Servers return at most 10,000 runs, for `claim` too.
    */
   ready(lanes: readonly Lane[], limit: number): Promise<ReadyRun[]>
 
@@ -276,24 +275,25 @@ export interface Store {
   renew(leases: readonly Lease[], ttlMs: number): Promise<RenewedLease[]>
 
   /**
-   * Returns a lease, and resolves with the number of messages that wait for the tree. Releasing a lost lease returns 0
-   * and shows that its holder is alive: if its death was counted, the count is corrected.
+   * Releases a lease. Resolves with the number of messages that wait for the tree, and with 0 for a lost lease. The
+   * release of a lost lease shows that its holder is alive: if its death was counted, the count is corrected.
    */
   release(lease: Lease): Promise<number>
 
-  /** The current holder of a run. Expired leases and leases of dead processes have none. */
+  /** Returns the current holder of a run. Expired leases and leases of dead processes don't count. */
   holder(run: RunId): Promise<Owner | undefined>
 
-  /** How the last leases of a run's root ended. An unknown run had none. */
+  /** Returns the counters of a run's root; zeros for an unknown run. */
   tries(run: RunId): Promise<Tries>
 
   /**
-   * Leaves a message, which wakes the root. 'exists' if a message with this id was ever posted; 'ended' if the run or
-   * its root is completed or cancelled. RUN_NOT_FOUND if one of them doesn't exist.
+   * Leaves a message, which wakes the root. Resolves with 'exists' if a message with this id was ever posted, and with
+   * 'ended' if the run or its root is completed or cancelled. Rejects with RUN_NOT_FOUND if one of the two doesn't
+   * exist.
    */
   post(run: RunId, message: Message): Promise<'posted' | 'exists' | 'ended'>
 
-  /** The messages not yet taken, oldest first. */
+  /** Returns the messages that no append has taken yet, oldest first. */
   inbox(run: RunId): Promise<Message[]>
 
   /**
@@ -305,8 +305,8 @@ export interface Store {
   watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void>
 
   /**
-   * Deletes a run with its child runs and everything that belongs to them. RUN_HELD while its root is leased. An
-   * unknown run isn't an error.
+   * Deletes a run with its child runs and everything that belongs to them. Rejects with RUN_HELD while its root is
+   * leased. An unknown run isn't an error.
    */
   delete(run: RunId): Promise<void>
 

@@ -3,7 +3,7 @@
 import type { RunId } from './store.ts'
 import { createWatchers, type Watchers } from './watchers.ts'
 
-/** Counters of a run that differ after a change. */
+/** Counters of a run. Every change of the run changes one of them. */
 export interface RunCounters {
   readonly seq: number
   readonly inbox: number
@@ -11,21 +11,22 @@ export interface RunCounters {
 }
 
 export interface WatchedServer {
-  /** Leaves out runs that don't exist. */
+  /** Reads the counters of those of the runs which exist. */
   readCounters(runs: readonly RunId[]): Promise<Map<RunId, RunCounters>>
   /**
    * Listens until the connection is lost or the signal aborts; calls `onStart` once it listens. A notification is `c`
-   * (changed) or `p` (posted) followed by the run's id, or empty: then every watcher looks. Keeps no process alive.
-   * Returns 'unsupported' where notifications aren't available.
+   * (changed) or `p` (posted) followed by the run's id, or an empty string, which wakes all watchers. Doesn't keep the
+   * process alive. Resolves with 'unsupported' if notifications aren't available.
    */
   listen(onNotice: (text: string) => void, onStart: () => void, signal: AbortSignal): Promise<'unsupported' | void>
 }
 
 const pollMs = 200
-/** Interval for watchers of all runs where notifications aren't available: they read more. */
+/** Without notifications, watchers of all runs are woken at this longer interval, since they read more. */
 const pollAllMs = 1_000
 const longestPauseMs = 30_000
 
+/** Wakes watchers when the server notifies, or when a poll finds changed counters. */
 export function watchServer(server: WatchedServer): Watchers {
   const lastCounters = new Map<RunId, RunCounters>()
   let watch: AbortController | undefined
@@ -55,7 +56,7 @@ export function watchServer(server: WatchedServer): Watchers {
       allWokenAt = performance.now()
       if (watchers.watched().all) watchers.changed()
     }, pollMs)
-    // A watcher alone keeps no process alive.
+    // a watcher alone must not keep the process alive
     timer.unref()
     signal.addEventListener('abort', () => clearInterval(timer), { once: true })
   }
@@ -81,7 +82,7 @@ interface Listener {
   isListening(): boolean
 }
 
-/** Listens until the signal aborts, and reconnects when the connection is lost: then all watchers look. */
+/** Listens until the signal aborts. Reconnects after a lost connection, and then wakes all watchers. */
 function startListening(server: WatchedServer, watchers: Watchers, signal: AbortSignal): Listener {
   let isListening = false
   let tries = 0
@@ -89,7 +90,7 @@ function startListening(server: WatchedServer, watchers: Watchers, signal: Abort
   function onStart(): void {
     tries = 0
     isListening = true
-    // notifications sent before were missed
+    // earlier notifications were missed
     watchers.changed()
   }
 
@@ -117,7 +118,7 @@ function startListening(server: WatchedServer, watchers: Watchers, signal: Abort
   return { isListening: () => isListening }
 }
 
-/** Keeps no process alive. */
+/** Doesn't keep the process alive. */
 function pause(ms: number): Promise<unknown> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref())
 }

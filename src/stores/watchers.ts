@@ -6,7 +6,7 @@ import type { RunId } from './store.ts'
 
 export interface Watchers {
   watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void>
-  /** Wakes the watchers of this run and of all runs, unless they watch messages only. Without a run, wakes everyone. */
+  /** Wakes the watchers of this run and of all runs, unless they watch messages only. Without a run, wakes all. */
   changed(run?: RunId): void
   /** Wakes the watchers of this run, of its root and of all runs. */
   posted(run: RunId): void
@@ -29,7 +29,7 @@ interface Watcher {
 }
 
 export function createWatchers(poll?: ChangePoll): Watchers {
-  /** By run, since each append wakes the watchers of one run; undefined for the watchers of all runs. */
+  /** By run, so that an append finds the watchers of its run; watchers of all runs are under undefined. */
   const watching = new Map<RunId | undefined, Set<Watcher>>()
 
   function add(run: RunId | undefined, watcher: Watcher): void {

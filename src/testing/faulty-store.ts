@@ -34,7 +34,7 @@ export interface FaultyStore extends Store {
   readonly calls: readonly StoreCallName[]
 }
 
-/** Injects the fault into the n-th call of this name, or of any name. */
+/** Injects the fault into the nth call of this name, or of any name. */
 export function onNthCall(name: StoreCallName | 'any', n: number, fault: Fault): Faults {
   return (call) => ((name === 'any' ? call.count === n : call.name === name && call.nth === n) ? fault : undefined)
 }
@@ -55,7 +55,7 @@ export function jumpingClock(start: number = Date.now()): { now(): number; jump(
   }
 }
 
-/** Without `faults`, calls fail only while `away` is true. */
+/** Wraps a store. Without `faults`, calls fail only while `away` is true. */
 export function faultyStore(store: Store, faults: Faults = () => undefined): FaultyStore {
   const calls: StoreCallName[] = []
   const times = new Map<StoreCallName, number>()
@@ -73,16 +73,16 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
   /** Applies the fault before the call. Resolves with the error to throw after the call if its reply is lost. */
   async function inject({ fault, name, args, where }: Injected): Promise<RepriseError | undefined> {
     if (fault === 'unavailable')
-      throw new RepriseError('STORE_UNAVAILABLE', `${where}, is unavailable: a fault on purpose`)
+      throw new RepriseError('STORE_UNAVAILABLE', `${where}, is unavailable (injected fault)`)
     if (fault === 'lease lost') await loseLease(args, where)
     if (typeof fault === 'function') await fault()
     if (fault !== 'reply lost') return undefined
     const code = writes.has(name) ? 'OUTCOME_UNKNOWN' : 'STORE_UNAVAILABLE'
-    return new RepriseError(code, `${where}, lost its reply: a fault on purpose`)
+    return new RepriseError(code, `${where}, lost its reply (injected fault)`)
   }
   async function call<T>(name: StoreCallName, args: readonly unknown[], work: () => Promise<T>): Promise<T> {
     const injected = nextFault(name, args)
-    // without a fault, the call starts in the same turn: a call made before the store is closed still works
+    // without a fault, the call must start in the same turn, so that it still works if the store is closed right after
     const lost = injected && (await inject(injected))
     const result = await work()
     if (lost) throw lost
@@ -91,7 +91,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
   function noteLease(lease: Lease | undefined): void {
     if (lease) leases.set(lease.run, lease)
   }
-  /** The leases that a call is about. */
+  /** The leases that a call names, or those of the run that it names. */
   function leasesOf([first]: readonly unknown[]): Lease[] {
     const named = [first].flat().filter(isLease)
     if (named.length > 0) return named
@@ -100,7 +100,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
   }
   async function loseLease(args: readonly unknown[], where: string): Promise<void> {
     const known = leasesOf(args)
-    if (known.length === 0) throw new Error(`${where}, has granted no lease that could be lost`)
+    if (known.length === 0) throw new Error(`${where}, has no lease to lose`)
     for (const lease of known) {
       await store.release(lease)
       await store.release(await store.acquire(lease.run, stranger, 60_000))
@@ -112,15 +112,15 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     get away() {
       return away
     },
-    set away(is) {
-      away = is
+    set away(value) {
+      away = value
     },
     calls,
     create: (...args) =>
       call('create', args, async () => {
-        const made = await store.create(...args)
-        noteLease(made.lease)
-        return made
+        const result = await store.create(...args)
+        noteLease(result.lease)
+        return result
       }),
     append: (...args) => call('append', args, () => store.append(...args)),
     async *read(...args) {
@@ -159,7 +159,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     inbox: (...args) => call('inbox', args, () => store.inbox(...args)),
     watch(...args) {
       const injected = nextFault('watch', args)
-      // registered now: a change before the first read of the hints must not be missed
+      // registered now, so that changes before the first read aren't missed
       const hints = store.watch(...args)
       return (async function* () {
         const lost = injected && (await inject(injected))
@@ -190,7 +190,7 @@ const writes: ReadonlySet<StoreCallName> = new Set([
   'delete',
 ])
 
-/** Seems to run on another machine, so its process cannot be checked. */
+/** An owner on another machine, whose process cannot be checked. */
 const stranger: Owner = { host: 'stranger.example', boot: '', pid: 1, start: '', instance: 'faultyStore' }
 
 function isLease(value: unknown): value is Lease {

@@ -1,26 +1,28 @@
-// A model that answers from a script, depending on the conversation and not on the number of calls. So it gives the
-// same answers in a process that resumes a run, however far the run was.
+// A model that replies from a script. Its reply depends on the conversation and not on the number of calls, so a
+// process that resumes a run gets the same replies, wherever the run was interrupted.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../base/errors.ts'
 import type { Json } from '../journal/json.ts'
 import { describe } from '../base/options.ts'
 import type { LanguageModelV4 } from '../models/resolve/resolve-model.ts'
 
-/** One answer of a script, and its conditions. */
+/** One reply of a script, and its conditions. */
 export interface ScriptEntry {
-  /** A text or pattern that occurs in the conversation (instructions and all messages), or a function that decides. */
+  /**
+   * A string or pattern that occurs in the conversation (instructions and all messages), or a function that decides.
+   */
   readonly when: string | RegExp | ((conversation: string) => boolean)
-  /** Number of tool results in the conversation, or a text or pattern that occurs in the last message. */
+  /** Number of tool results in the conversation, or a string or pattern that occurs in the last message. */
   readonly after?: number | string | RegExp
   /** The tools to call. Without `after`, the entry is skipped once the conversation has these calls. */
   readonly calls?: readonly { readonly tool: string; readonly input: Json }[]
-  /** Makes the same calls again and again, for tests of an agent that never stops. */
+  /** Repeats the same calls, for tests of an agent that never stops. */
   readonly repeat?: boolean
   /** The reply. Any value but a string is sent as JSON. */
   readonly reply?: Json | ((conversation: string) => Json)
-  /** Tokens to report. Default: estimated from the texts. */
+  /** Tokens to report. Default: estimated from the length of the conversation and the reply. */
   readonly usage?: { readonly input?: number; readonly output?: number }
-  /** Fails instead: with a message (not retried), or like a server, with a status and Retry-After in seconds. */
+  /** Fails the call: with a message (not retried), or like a server, with a status and Retry-After in seconds. */
   readonly error?: string | { readonly status: number; readonly message?: string; readonly retryAfter?: number }
 }
 
@@ -30,17 +32,18 @@ export interface ScriptedCall {
   readonly instructions: string
   readonly lastMessage: string
   readonly tools: readonly string[]
-  /** The JSON Schema that the answer had to follow. */
+  /** The JSON Schema of the requested output. */
   readonly output?: unknown
-  /** Index of the entry that answered; undefined if none matched. */
+  /** Index of the entry that matched; undefined if none did. */
   readonly entry?: number
 }
 
 export type ScriptedModel = LanguageModelV4 & { readonly calls: readonly ScriptedCall[] }
 
 /**
- * A language model of the AI SDK that answers with the first entry that matches. When none does, the call fails for
- * good with an error that shows the last message and the script's patterns.
+ * Creates a language model of the AI SDK that replies with the first entry that matches. If none does, the call fails,
+ * without retries, with an error that shows the last message and the script's patterns. Throws OPTION_INVALID if the
+ * script is invalid.
  *
  * ```ts
  * const model = scriptedModel([
@@ -66,7 +69,7 @@ export function scriptedModel(script: readonly ScriptEntry[], options: { readonl
       ...(index >= 0 && { entry: index }),
     })
     const entry = script[index]
-    if (entry === undefined) throw noMatch(script, conversation, modelId)
+    if (entry === undefined) throw noMatchError(script, conversation, modelId)
     if (entry.error !== undefined) throw await scriptedError(entry.error)
     return { ...answer(entry, conversation), response: { modelId }, warnings: [] }
   }
@@ -96,23 +99,22 @@ function checkEntry(entry: ScriptEntry, index: number): void {
 function matches(entry: ScriptEntry, conversation: Conversation): boolean {
   const { when, after, calls, repeat } = entry
   const { asked, results, made } = conversation
-  if (typeof when === 'function' ? !when(asked.conversation) : !holds(asked.conversation, when)) return false
+  if (typeof when === 'function' ? !when(asked.conversation) : !contains(asked.conversation, when)) return false
   if (typeof after === 'number') return results === after
-  if (after !== undefined) return holds(asked.lastMessage, after)
+  if (after !== undefined) return contains(asked.lastMessage, after)
   if (calls === undefined || calls.length === 0 || repeat === true) return true
   return !calls.every((call) => made.includes(callText(call)))
 }
 
-// search, and not test: a pattern with the flag g would remember where it stopped, and so depend on how often it was
-// asked.
-function holds(text: string, pattern: string | RegExp): boolean {
+// search instead of test: a pattern with the flag g would continue where its last match ended
+function contains(text: string, pattern: string | RegExp): boolean {
   return typeof pattern === 'string' ? text.includes(pattern) : text.search(pattern) !== -1
 }
 
 function answer(entry: ScriptEntry, conversation: Conversation): Omit<Generated, 'warnings' | 'response'> {
   const { conversation: asked } = conversation.asked
-  const said = typeof entry.reply === 'function' ? entry.reply(asked) : entry.reply
-  const text = said === undefined ? '' : typeof said === 'string' ? said : JSON.stringify(said)
+  const reply = typeof entry.reply === 'function' ? entry.reply(asked) : entry.reply
+  const text = reply === undefined ? '' : typeof reply === 'string' ? reply : JSON.stringify(reply)
   const digest = createHash('sha256').update(asked).digest('hex').slice(0, 12)
   const calls = (entry.calls ?? []).map(({ tool, input }, index) => ({
     type: 'tool-call' as const,
@@ -154,7 +156,7 @@ function streamOf(result: Generated): ReadableStream<StreamPart> {
 }
 
 async function scriptedError(error: NonNullable<ScriptEntry['error']>): Promise<Error> {
-  if (typeof error === 'string') return forGood(error)
+  if (typeof error === 'string') return permanentError(error)
   const { APICallError } = await import('ai')
   return new APICallError({
     message: error.message ?? `scripted status ${error.status}`,
@@ -165,12 +167,12 @@ async function scriptedError(error: NonNullable<ScriptEntry['error']>): Promise<
   })
 }
 
-function noMatch(script: readonly ScriptEntry[], { asked, results }: Conversation, name: string): Error {
+function noMatchError(script: readonly ScriptEntry[], { asked, results }: Conversation, name: string): Error {
   const entries = script.map(({ when, after }, index) => {
-    const narrowed = after === undefined ? '' : ` after ${String(after)}`
-    return `  ${index}: ${typeof when === 'string' ? JSON.stringify(when) : String(when)}${narrowed}`
+    const condition = after === undefined ? '' : ` after ${String(after)}`
+    return `  ${index}: ${typeof when === 'string' ? JSON.stringify(when) : String(when)}${condition}`
   })
-  return forGood(
+  return permanentError(
     `no entry of the scripted model ${name} matches a conversation with ${results} tool results whose last message is\n` +
       `  ${JSON.stringify(asked.lastMessage.slice(0, 500))}\nThe script has\n${entries.join('\n')}\n` +
       `(an entry with calls and no after is skipped once its calls were made; repeat: true makes them again)`,
@@ -181,14 +183,14 @@ function callText(call: { readonly tool: string; readonly input: Json }): string
   return `${call.tool}(${JSON.stringify(call.input)})`
 }
 
-/** As a provider's error: the same request would fail again, in one piece as well. */
-function forGood(message: string): Error {
+/** An error that the AI SDK doesn't retry. */
+function permanentError(message: string): Error {
   return Object.assign(new Error(message), { isRetryable: false })
 }
 
 export interface Conversation {
   readonly asked: { readonly conversation: string; readonly instructions: string; readonly lastMessage: string }
-  /** How many tool results there are. */
+  /** Number of tool results. */
   readonly results: number
   /** The model's calls, as `tool({"its":"input"})`. */
   readonly made: readonly string[]

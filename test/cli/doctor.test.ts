@@ -64,7 +64,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
       found['abandoned']?.next ?? '',
       /^continue with: npx reprise resume killed, or end it with: npx reprise cancel killed$/,
     )
-    assert.match(found['layout']?.says ?? '', /^7, as this version writes it$/)
+    assert.match(found['layout']?.says ?? '', /^8, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
     // a child run is continued by its parent
     const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
@@ -187,12 +187,12 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     newer.exec(`insert into migrations values (99, 'later', 'x', '')`)
     newer.close()
     const late = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
-    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 7$/)
+    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 8$/)
     const another = new DatabaseSync(join(folder.path, 'newer.db'))
     another.exec(`update migrations set checksum = 'x'`)
     another.close()
     const made = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
-    assert.match(made['store']?.says ?? '', /newer\.db was made by another build of reprise/)
+    assert.match(made['store']?.says ?? '', /newer\.db was created by another build of reprise/)
     assert.equal(made['store']?.state, 'fail')
     const nowhere = checks(await folder.reprise('doctor', '--store', 'sqlite:package.json/runs.db', '--json'))
     assert.equal(nowhere['store']?.state, 'fail')
@@ -204,7 +204,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await folder.reprise('run', ...inputs)
     const found = checks(await folder.reprise('doctor', '--json'))
     assert.equal(found['runs']?.says, '1')
-    assert.match(found['layout']?.says ?? '', /^6, as this version/)
+    assert.match(found['layout']?.says ?? '', /^7, as this version/)
     const earlier = new DatabaseSync(join(folder.path, 'runs', 'leases.db'))
     earlier.exec('pragma user_version = 5')
     earlier.close()

@@ -64,7 +64,7 @@ for (const name of ['append', 'inbox'] as const) {
 test('a lease without a holder cannot be lost', async () => {
   const store = faultyStore(memoryStore(), onNthCall('row', 1, 'lease lost'))
   await store.create(row('r'), batch(1))
-  await assert.rejects(store.row('r'), /call 2 \(row\), has granted no lease that could be lost/)
+  await assert.rejects(store.row('r'), /call 2 \(row\), has no lease to lose/)
 })
 
 test('a function is awaited before the call, which rejects with what it throws', async () => {

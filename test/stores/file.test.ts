@@ -422,7 +422,7 @@ test('a file store refuses a folder that only newer code may write', async () =>
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec('pragma user_version = 99')
   db.close()
-  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 6\b/)
+  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 7\b/)
 })
 
 test('a file store refuses a folder of an earlier build with both numbers', async () => {
@@ -433,7 +433,7 @@ test('a file store refuses a folder of an earlier build with both numbers', asyn
   await refused(
     fileStore(folder.path),
     'STORE_INVALID',
-    /leases\.db has layout 5, of an earlier build, and this build has layout 6: finish or delete its runs/,
+    /leases\.db has layout 5, of an earlier build, and this build has layout 7: finish or delete its runs/,
   )
 })
 

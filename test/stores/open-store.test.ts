@@ -66,7 +66,7 @@ test('openStore refuses an unknown URL without its credentials, and lists the kn
     /^"mysql:\/\/\[redacted\]@box\/db" .*sqlite:.*file:.*memory:/,
   )
   await refused(openStore('runs.db'), 'STORE_INVALID', /"runs\.db"/)
-  await refused(openStore('sqlite:'), 'STORE_INVALID', /names no path/)
+  await refused(openStore('sqlite:'), 'STORE_INVALID', /has no path/)
   await refused(openStore('sqlite::memory:'), 'STORE_INVALID', /memory:/)
 })
 

@@ -229,12 +229,12 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await using admin = await connected((await sharedServer('redis')).url)
     const [key = ''] = await place.keys()
     await admin.client.hSet(key, 'oldest-writer', '7')
-    await refused(redisStore(place.url), 'STORE_NEWER', /format 7 .* this is format 2/)
+    await refused(redisStore(place.url), 'STORE_NEWER', /format 7 .* this is format 3/)
     await admin.client.hSet(key, 'oldest-writer', '1')
     await refused(
       redisStore(place.url),
       'STORE_INVALID',
-      /has layout 1, of an earlier build, and this build has layout 2/,
+      /has layout 1, of an earlier build, and this build has layout 3/,
     )
   })
 })

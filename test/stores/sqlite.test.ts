@@ -48,7 +48,7 @@ test('a SQLite store refuses a database that only newer code may write, and name
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, 'update oldest_writer set format = 99')
-  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 7\b/)
+  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 8\b/)
 })
 
 test('a SQLite store writes a database with later migrations that still allow this code', async () => {
@@ -65,7 +65,7 @@ test('a SQLite store refuses a database with other migrations than this code', a
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, "update migrations set checksum = 'other'")
-  await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0007-runs-and-entries/)
+  await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0008-runs-and-entries/)
 })
 
 test('a SQLite store refuses a database of an earlier build with both numbers, and leaves it as it was', async () => {
@@ -76,7 +76,7 @@ test('a SQLite store refuses a database of an earlier build with both numbers, a
   await refused(
     sqliteStore(path),
     'STORE_INVALID',
-    /runs\.db has layout 5, of an earlier build, and this build has layout 7: finish or delete its runs with the build that made it/,
+    /runs\.db has layout 5, of an earlier build, and this build has layout 8: finish or delete its runs with the build that created it/,
   )
   assert.deepEqual(await readFile(path), before)
 })

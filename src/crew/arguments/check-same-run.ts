@@ -1,4 +1,4 @@
-// Checks that an existing run matches the call: same inputs, and for a fork, same origin.
+// Checks that an existing run comes from the same call: with the same inputs, and for a fork, with the same origin.
 import type { Inputs } from '../../engine/definition.ts'
 import { isRowOfRun } from '../../read/incarnation.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -17,7 +17,7 @@ export function hasSameInputs(state: RunState, given: RawInputs): boolean {
   return digest(resolveInputs(given, before, true)) === digest(before)
 }
 
-/** INPUTS_DIFFER. */
+/** Throws INPUTS_DIFFER if the run was started with other inputs. The message names the differences. */
 export function checkSameInputs(state: RunState, given: RawInputs): void {
   if (hasSameInputs(state, given)) return
   const before = state.given ?? state.inputs
@@ -30,13 +30,14 @@ export function checkSameInputs(state: RunState, given: RawInputs): void {
   })
 }
 
-/** If the id of a fork exists, that run must come from the same call. INPUTS_DIFFER. */
+/** Checks an existing run with the id of a fork. Rejects with INPUTS_DIFFER if it does not come from the same call. */
 export async function checkSameOrigin(store: Store, state: RunState, request: NewRunRequest): Promise<void> {
   const other = await otherOrigin(store, state, request)
   if (other === undefined) return
   throw new RepriseError('INPUTS_DIFFER', `run ${state.run} ${other}; use another id`, { runId: state.run })
 }
 
+/** Returns how the origin of the run differs from the request; undefined if it does not. */
 async function otherOrigin(store: Store, state: RunState, request: NewRunRequest): Promise<string | undefined> {
   const { parent } = state
   const { run, from } = request
@@ -57,21 +58,21 @@ async function otherOrigin(store: Store, state: RunState, request: NewRunRequest
     : 'was forked with other inputs, outputs or policies'
 }
 
-/** Whether another run has the parent's id now. False if the parent was deleted. */
+/** Whether the id of the parent now belongs to another run. False if the parent was merely deleted. */
 async function isAnotherRun(store: Store, { run, incarnation }: Parent): Promise<boolean> {
   const row = await store.row(run)
   return row !== undefined && !isRowOfRun(row, incarnation)
 }
 
-/** Digest of all arguments of a fork, except for the run that it starts from. */
+/** Returns a digest of all arguments of a fork, except for the run that it starts from. */
 export function requestDigest(request: NewRunRequest, inputs: Inputs): string {
   const { from, only, retry, outputs, stale, effects, decisions } = request
-  const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
+  const outputTexts = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
   return digest([
     from?.name ?? null,
     only ?? null,
     inputs,
-    given,
+    outputTexts,
     stale,
     effects ?? 'reuse',
     decisions.renamed ?? {},

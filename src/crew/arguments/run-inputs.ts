@@ -1,5 +1,6 @@
-// Inputs of a run: as passed, with their files read; compared with those of a stored run; and after the crew's callback
-// and schema, with the names that the crew can use.
+// Inputs of a run, in three forms: as passed, with their files read (`RawInputs`); with file references resolved
+// against a stored run; and as the crew uses them, after its callback and schema (`RunInputs`). Also the replacement
+// outputs of forks and edits, and the types of both.
 import { defined, nearest, describe, ownMember, isRecord } from '../../base/options.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError, messageOf } from '../../base/errors.ts'
@@ -22,34 +23,34 @@ import type { NextStep } from '../../base/next.ts'
 import { everyCoworker, type Unknowable } from '../define/define-agent.ts'
 
 export interface RawInputs {
-  /** Only to be used through `resolveInputs`. */
+  /** Use only through `resolveInputs`. */
   readonly inputs: Inputs
   /** File contents by hash. */
   readonly files: Files
-  /** Files that no longer exist, by their placeholder in `inputs`. */
+  /** Files that no longer exist, by the placeholder for them in `inputs`. */
   readonly gone: ReadonlyMap<Json, { readonly name: string; readonly error: RepriseError }>
 }
 
 /**
- * INPUT_INVALID with the path of the first value that isn't valid JSON, such as a Date, bigint, NaN, Map or cycle, or
- * of a file that cannot be used.
+ * Converts inputs to JSON, and reads their files. Rejects with INPUT_INVALID and the path of the first value that is
+ * not valid JSON, such as a Date, bigint, NaN, Map or cycle, or of a file that cannot be used.
  */
 export async function readRawInputs(given: unknown, what = 'inputs'): Promise<RawInputs> {
   const files = new Map<string, Uint8Array>()
   const gone = new Map<Json, { name: string; error: RepriseError }>()
   if (given === undefined) return { inputs: {}, files, gone }
-  const slots = new Map<Json, { readonly file: InputFile; readonly at: string }>()
-  const json = mapInputs(given, what, (file, at) => {
-    const slot: Json = {}
-    slots.set(slot, { file, at })
-    return slot
+  const placeholders = new Map<Json, { readonly file: InputFile; readonly path: string }>()
+  const json = mapInputs(given, what, (file, path) => {
+    const placeholder: Json = {}
+    placeholders.set(placeholder, { file, path })
+    return placeholder
   })
-  const stand = async (value: Json): Promise<Json> => {
-    const slot = slots.get(value)
-    if (slot) {
-      const read = await readInputFile(slot.file, slot.at)
+  const resolve = async (value: Json): Promise<Json> => {
+    const placeholder = placeholders.get(value)
+    if (placeholder) {
+      const read = await readInputFile(placeholder.file, placeholder.path)
       if ('gone' in read) {
-        gone.set(value, { name: slot.file.name, error: read.gone })
+        gone.set(value, { name: placeholder.file.name, error: read.gone })
         return value
       }
       files.set(read.reference.hash, read.bytes)
@@ -58,81 +59,81 @@ export async function readRawInputs(given: unknown, what = 'inputs'): Promise<Ra
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) {
       const list: Json[] = []
-      for (const item of value as readonly Json[]) list.push(await stand(item))
+      for (const item of value as readonly Json[]) list.push(await resolve(item))
       return list
     }
     const members: [string, Json][] = []
-    for (const [key, member] of Object.entries(value)) members.push([escapeFileKey(key), await stand(member)])
+    for (const [key, member] of Object.entries(value)) members.push([escapeFileKey(key), await resolve(member)])
     return Object.fromEntries(members)
   }
-  return { inputs: (await stand(json)) as Inputs, files, gone }
+  return { inputs: (await resolve(json)) as Inputs, files, gone }
 }
 
-/** Inputs with file references that contain only names; reads no file. INPUT_INVALID. */
+/** Converts inputs to JSON, without reading files: references contain only names. Throws INPUT_INVALID. */
 export function inputsWithoutFiles(given: unknown, what: string): Inputs {
   const reference = ({ name, mediaType = '' }: InputFile): Json => ({ $file: { hash: '', name, mediaType, bytes: 0 } })
   return mapInputs(given, what, reference)
 }
 
-/** Inputs with files identified by their current contents. INPUT_INVALID. */
+/** Converts inputs to JSON, with files identified by their current contents. Throws INPUT_INVALID. */
 export function hashedInputs(given: unknown, what: string): Inputs {
   return mapInputs(given, what, fileIdentity)
 }
 
-function mapInputs(given: unknown, what: string, standFor: (file: InputFile, at: string) => Json): Inputs {
+function mapInputs(given: unknown, what: string, replace: (file: InputFile, path: string) => Json): Inputs {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || isInputFile(given)) {
     const found = typeof given === 'object' && given !== null && isInputFile(given) ? 'a file' : describe(given)
     throw new RepriseError('INPUT_INVALID', `${what} is ${found}; give an object: { name: value }`)
   }
-  const json = strictJson(given, what, (value, at) => (isInputFile(value) ? standFor(value, at) : undefined))
+  const json = strictJson(given, what, (value, path) => (isInputFile(value) ? replace(value, path) : undefined))
   if (json.ok) return json.value as Inputs
-  const words = `${json.path} is ${json.found}, which is not valid JSON; give text, numbers, lists, plain objects or file(…)`
+  const words = `${json.path} is ${json.found}, which is not valid JSON; give strings, numbers, lists, plain objects or file(…)`
   throw new RepriseError('INPUT_INVALID', words)
 }
 
 /**
- * Resolves file references. A value in the JSON form of one of the files in `stored`, the inputs of a run, is that
- * file. With `restore`, a file that no longer exists is taken from the same position in `stored`; otherwise it is
- * INPUT_INVALID.
+ * Resolves file references. `stored` are the inputs of a stored run: a value that is the JSON form of one of its files
+ * becomes that file. With `restore`, a file that no longer exists is taken from the same position in `stored`;
+ * otherwise, throws INPUT_INVALID.
  */
 export function resolveInputs({ inputs, gone }: RawInputs, stored: Inputs = {}, restore = false): Inputs {
   const known = new Set(filesIn(stored).map(({ hash }) => hash))
   if (gone.size === 0 && known.size === 0) return inputs
-  const settle = (value: Json, before: Json | undefined): Json => {
+  const resolve = (value: Json, before: Json | undefined): Json => {
     const missing = gone.get(value)
     if (missing) {
       if (restore && before !== undefined && asFileReference(before)?.name === missing.name) return before
       throw missing.error
     }
     if (typeof value !== 'object' || value === null) return value
-    const shown = asEscapedFileReference(value)
-    if (shown && known.has(shown.hash)) return { $file: { ...shown } }
-    const inside = typeof before === 'object' && before !== null ? (before as { readonly [key: string]: Json }) : {}
-    if (Array.isArray(value)) return (value as readonly Json[]).map((item, index) => settle(item, inside[index]))
+    const reference = asEscapedFileReference(value)
+    if (reference && known.has(reference.hash)) return { $file: { ...reference } }
+    const members = typeof before === 'object' && before !== null ? (before as { readonly [key: string]: Json }) : {}
+    if (Array.isArray(value)) return (value as readonly Json[]).map((item, index) => resolve(item, members[index]))
     return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [key, settle(member, ownMember(inside, key))]),
+      Object.entries(value).map(([key, member]) => [key, resolve(member, ownMember(members, key))]),
     )
   }
-  return settle(inputs, stored) as Inputs
+  return resolve(inputs, stored) as Inputs
 }
 
 export interface RunInputs {
   readonly inputs: Inputs
-  /** The caller's inputs, if the callback or schema changed them. */
+  /** The inputs as the caller passed them, if the callback or schema changed them. */
   readonly given?: Inputs
-  /** Contents of the files that were read for this call, by hash. */
+  /** Contents of the files read for this call, by hash. */
   readonly files: Files
 }
 
-/** Applies the crew's `beforeKickoff` and then its input schema. INPUT_INVALID, CALLBACK_FAILED. */
+/** Applies `beforeKickoff` of the crew, then its input schema. Rejects with INPUT_INVALID or CALLBACK_FAILED. */
 export async function prepareInputs(crew: CrewDefinition, given: Inputs, read: Files = noFiles): Promise<RunInputs> {
-  const made = (await crew.callbacks?.before?.(given)) ?? { inputs: given, files: noFiles }
-  const inputs = await parseInputs(crew, made.inputs)
-  const files = new Map([...read, ...made.files])
+  const result = (await crew.callbacks?.before?.(given)) ?? { inputs: given, files: noFiles }
+  const inputs = await parseInputs(crew, result.inputs)
+  const files = new Map([...read, ...result.files])
   return digest(inputs) === digest(given) ? { inputs, files } : { inputs, given, files }
 }
 
-/** Parses inputs with the crew's schema. INPUT_INVALID. */
+/** Parses inputs with the schema of the crew. Rejects with INPUT_INVALID. */
 export async function parseInputs(crew: Pick<CrewDefinition, 'name' | 'inputs'>, inputs: Inputs): Promise<Inputs> {
   if (!crew.inputs) return inputs
   const parsed = await parseValue(crew.inputs, plainInputs(inputs))
@@ -150,30 +151,31 @@ export async function parseInputs(crew: Pick<CrewDefinition, 'name' | 'inputs'>,
 }
 
 /**
- * Without overrides, the inputs of the old run, which must fit the current schema but stay as they are. With overrides,
- * the caller's original inputs with the overrides merged in, passed through callback and schema again.
+ * Returns the inputs of a fork. Without overrides, these are the inputs of the old run, unchanged; they must still fit
+ * the current schema. With overrides, these are merged into the inputs that the caller originally passed, and the
+ * result goes through callback and schema again.
  */
 export async function overrideInputs(
   crew: CrewDefinition,
   { inputs, given }: RunState,
-  over: Inputs,
+  overrides: Inputs,
   files: Files,
 ): Promise<RunInputs> {
-  if (Object.keys(over).length > 0) return prepareInputs(crew, { ...(given ?? inputs), ...over }, files)
+  if (Object.keys(overrides).length > 0) return prepareInputs(crew, { ...(given ?? inputs), ...overrides }, files)
   if (!crew.callbacks?.before) await parseInputs(crew, given ?? inputs)
   return { inputs, files, ...defined({ given }) }
 }
 
-/** Undefined if a schema decides, or if code may use any input. */
+/** Returns the names of the inputs that tasks can use. Undefined if a schema decides, or if code may use any input. */
 export function usableInputs(crew: CrewDefinition): readonly string[] | undefined {
   return crew.inputs || codeMayUse(crew) ? undefined : namesIn(crew)
 }
 
 /**
- * INPUT_UNKNOWN for an input that no task can use. Files are exempt: a tool or a callback can read any file. For a
- * fork, the inputs of the old run count as known. An unknown name that is nearly the name of another input is refused
- * even if code may use any input, unless both are given: otherwise the fork would silently execute with the old value.
- * Without an old run, such a typo is INPUT_MISSING.
+ * Throws INPUT_UNKNOWN for an input that no task can use. Files are exempt, since a tool or callback can read any file.
+ * For a fork, the inputs of the old run count as known. If code may use any input, an unknown name is only refused if
+ * it resembles a known name that was not passed: the fork would silently use the old value of that input. Without an
+ * old run, such a typo leads to INPUT_MISSING.
  */
 export function checkInputNames(
   crew: CrewDefinition,
@@ -187,33 +189,35 @@ export function checkInputNames(
   const missing = [...known].filter((name) => !Object.hasOwn(given, name))
   for (const [name, value] of Object.entries(given)) {
     if (known.has(name)) continue
-    const near = nearest(name, missing)
-    if (near === undefined && (code || filesIn(value).length > 0)) continue
+    const similar = nearest(name, missing)
+    if (similar === undefined && (code || filesIn(value).length > 0)) continue
     const all = known.size === 0 ? 'none' : [...known].join(', ')
-    const meant = near === undefined ? `it has ${all}; remove ${name}` : `did you mean ${near}?`
-    const schema = near === undefined ? ', or' : code ? `; if its code uses ${name},` : undefined
+    const advice = similar === undefined ? `it has ${all}; remove ${name}` : `did you mean ${similar}?`
+    const schema = similar === undefined ? ', or' : code ? `; if its code uses ${name},` : undefined
     const declare = schema === undefined ? '' : `${schema} give the crew an input schema`
-    throw new RepriseError('INPUT_UNKNOWN', `crew ${crew.name} has no input ${name}; ${meant}${declare}`)
+    throw new RepriseError('INPUT_UNKNOWN', `crew ${crew.name} has no input ${name}; ${advice}${declare}`)
   }
 }
 
-/** Functions, conditions, guardrails and nested crews may use any input. */
+/** Whether code may use any input: functions, conditions, guardrails, callbacks and nested crews can. */
 function codeMayUse({ tasks, callbacks }: CrewDefinition): boolean {
-  const judges = ({ guardrails }: TaskDefinition): boolean => guardrails.some((guardrail) => 'judge' in guardrail)
-  return callbacks?.before !== undefined || tasks.some((task) => task.when || task.code || task.child || judges(task))
+  const hasFunction = ({ guardrails }: TaskDefinition): boolean => guardrails.some((guardrail) => 'judge' in guardrail)
+  return (
+    callbacks?.before !== undefined || tasks.some((task) => task.when || task.code || task.child || hasFunction(task))
+  )
 }
 
-/** Inputs used in texts, including those of nested crews. */
+/** Names of the inputs used in texts, including those of nested crews. */
 function namesIn({ tasks }: CrewDefinition): string[] {
   return [...new Set(tasks.flatMap((task) => [...task.inputs, ...(task.child ? namesIn(task.child.crew) : [])]))]
 }
 
-// Types and checks of inputs, and of outputs given by people.
+// Types and names of inputs.
 
 /** Identifies the inputs of a crew: the names of its placeholders, or the type that its schema takes. */
 export type InputsBy = string | object
 
-/** Whether the compiler knows a required input. */
+/** Whether the compiler knows of a required input. */
 export type NeedsInputs<By extends InputsBy> = [NamesIn<By>] extends [never] ? false : true
 
 /** Names of the required inputs. */
@@ -223,7 +227,7 @@ export type NamesIn<By extends InputsBy> = [By] extends [string]
     : Exclude<By, Unknowable>
   : { [Name in keyof By]-?: {} extends Pick<By, Name> ? never : Name }[keyof By] & string
 
-/** Inputs as callers pass them. If not all texts are known at compile time, any other name is allowed too. */
+/** Inputs as callers pass them. If some texts are unknown at compile time, any other name is allowed too. */
 export type InputsFor<By extends InputsBy> = [By] extends [string]
   ? string extends By
     ? AnyInputs
@@ -232,7 +236,7 @@ export type InputsFor<By extends InputsBy> = [By] extends [string]
 
 type AnyInputs = { readonly [name: string]: InputValue | undefined }
 
-/** Any JSON value. Unlike `Json`, it also accepts interfaces. */
+/** Any JSON value. Unlike `Json`, this also accepts values of interface types. */
 export type InputValue =
   | string
   | number
@@ -242,7 +246,10 @@ export type InputValue =
   | { readonly [key: string]: InputValue | undefined }
   | object
 
-/** Input names from schema and texts, also those of nested crews. The schema decides which of them are required. */
+/**
+ * Returns the input names of schema and texts, including those of nested crews. The schema decides which of its inputs
+ * are required.
+ */
 export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'inputs'>): {
   readonly all: readonly string[]
   readonly required: readonly string[]
@@ -259,7 +266,10 @@ export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'in
   return { all, required: all.filter(isRequired) }
 }
 
-/** Missing inputs, and inputs that are a text although the schema takes none; undefined if there are none. */
+/**
+ * Returns the next step for the user: the inputs that are missing, or that are strings although the schema wants
+ * another type. Undefined if there are none.
+ */
 export function inputsToGive(
   crew: Pick<CrewDefinition, 'inputs'> & Partial<Pick<CrewDefinition, 'tasks'>>,
   given: { readonly [name: string]: unknown },
@@ -271,11 +281,11 @@ export function inputsToGive(
     return value === undefined ? required.includes(name) : typeof value === 'string' && types.has(name)
   })
   if (inputs.length === 0) return undefined
-  const named = [...types].filter(([name]) => inputs.includes(name))
-  return { type: 'give', inputs, ...(named.length > 0 ? { types: Object.fromEntries(named) } : {}) }
+  const known = [...types].filter(([name]) => inputs.includes(name))
+  return { type: 'give', inputs, ...(known.length > 0 ? { types: Object.fromEntries(known) } : {}) }
 }
 
-/** JSON types of the inputs that take no text, where the schema has a single type. */
+/** JSON types of the inputs that are not strings, where the schema allows a single type. */
 function typesIn(schema: unknown): [string, string][] {
   const { properties } = isRecord(schema) ? schema : {}
   return Object.entries(isRecord(properties) ? properties : {}).flatMap(([name, property]) => {
@@ -284,32 +294,35 @@ function typesIn(schema: unknown): [string, string][] {
   })
 }
 
-/** Renders a task's texts only for the error: INPUT_MISSING names the text and the input. */
+/** Checks that all inputs of a task are there, by rendering its texts. Throws INPUT_MISSING, naming text and input. */
 export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
   task.render(inputs, new Map())
-  for (const helper of everyCoworker(task.coworkers)) helper.instructions(inputs)
+  for (const coworker of everyCoworker(task.coworkers)) coworker.instructions(inputs)
 }
 
-/** Replacement outputs by task name. INPUT_INVALID, TASK_NOT_FOUND. */
+/** Reads replacement outputs by task name. Rejects with INPUT_INVALID or TASK_NOT_FOUND. */
 export async function readOutputs(
   find: (name: string) => TaskDefinition,
   outputs: unknown,
   signed: { readonly by?: string },
 ): Promise<Map<string, ReplacementOutput>> {
-  const given = new Map<string, ReplacementOutput>()
-  if (outputs === undefined) return given
+  const replacements = new Map<string, ReplacementOutput>()
+  if (outputs === undefined) return replacements
   if (!isRecord(outputs)) {
     const words = `outputs is ${describe(outputs)}; give an object: outputs: { task: value }`
     throw new RepriseError('INPUT_INVALID', words)
   }
   for (const [name, output] of Object.entries(outputs)) {
     const task = find(name)
-    given.set(task.name, { ...(await readOutput(task, output, `outputs.${name}`)), ...signed })
+    replacements.set(task.name, { ...(await readOutput(task, output, `outputs.${name}`)), ...signed })
   }
-  return given
+  return replacements
 }
 
-/** A replacement output in its stored form: the JSON before the schema's transforms, or a text. INPUT_INVALID. */
+/**
+ * Converts a replacement output to the form in which it is stored: JSON before the transforms of the schema, or text.
+ * Rejects with INPUT_INVALID.
+ */
 export async function readOutput(
   task: TaskDefinition,
   output: unknown,
@@ -317,13 +330,13 @@ export async function readOutput(
 ): Promise<{ raw: string; structured: boolean }> {
   const json = strictJson(output, where)
   if (!json.ok) {
-    const words = `${json.path}, for task ${task.name}, is ${json.found}, which is not valid JSON; give text, numbers, lists or plain objects`
+    const words = `${json.path}, for task ${task.name}, is ${json.found}, which is not valid JSON; give strings, numbers, lists or plain objects`
     throw new RepriseError('INPUT_INVALID', words)
   }
   if (!task.schema) {
     if (typeof json.value === 'string') return { raw: json.value, structured: false }
     if (mayReturnAnything(task)) return { raw: JSON.stringify(json.value), structured: true }
-    const words = `task ${task.name} has no output schema, so its output is a text, not ${describe(output)}`
+    const words = `task ${task.name} has no output schema, so its output is a string, not ${describe(output)}`
     throw new RepriseError('INPUT_INVALID', words)
   }
   const parsed = await parseValue(task.schema, json.value)
@@ -331,7 +344,10 @@ export async function readOutput(
   throw new RepriseError('INPUT_INVALID', `the output does not fit the schema of task ${task.name}: ${parsed.reason}`)
 }
 
-/** True for a function task without a schema, or a nested crew whose last task is one. */
+/**
+ * Whether the output may be any JSON value: for a function task without a schema, or a nested crew whose last task is
+ * one.
+ */
 function mayReturnAnything({ code, child }: TaskDefinition): boolean {
   const last = child?.crew.tasks.at(-1)
   return code !== undefined || (last !== undefined && !last.schema && mayReturnAnything(last))

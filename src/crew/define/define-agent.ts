@@ -1,4 +1,5 @@
-// Builds the engine's definition of an agent and its coworkers.
+// Builds the engine's definitions of agents and their coworkers. Also contains all prompt texts, and the placeholders
+// in texts, as types and when they are filled in.
 import type {
   CoworkerDefinition,
   Inputs,
@@ -29,47 +30,50 @@ interface DelegationOptions {
   readonly task: string
   /** All agents of the crew. */
   readonly agents: readonly Agent[]
-  /** Tools that replace a coworker's own. */
+  /** Tools that coworkers have instead of their own. */
   readonly toolsOverride: readonly Tool[] | undefined
   readonly overrides: Overrides
 }
 
-/** An agent may delegate further, but not back to anyone in its chain of delegators (`above`). */
+/**
+ * Defines coworkers. `above` is the chain of delegators: a coworker may delegate further, but not to an agent in the
+ * chain.
+ */
 export function defineCoworkers(
   coworkers: readonly Agent[],
   above: readonly Agent[],
   delegation: DelegationOptions,
 ): CoworkerDefinition[] {
-  const { task, agents, toolsOverride: lent, overrides } = delegation
+  const { task, agents, toolsOverride, overrides } = delegation
   return coworkers.map((agent) => {
     const chain = [...above, agent]
-    const theirs =
+    const furtherCoworkers =
       agent.allowDelegation && above.length < maxDelegationDepth ? agents.filter((other) => !chain.includes(other)) : []
-    const tools = replacedTools(lent ?? agent.tools, overrides)
-    if (theirs.length > 0) checkDelegates(task, agent, tools)
+    const tools = replacedTools(toolsOverride ?? agent.tools, overrides)
+    if (furtherCoworkers.length > 0) checkDelegates(task, agent, tools)
     return {
       agent: defineAgent(agent, overrides),
       goal: (inputs) => agentText(agent, 'goal', inputs),
       tools,
       guardrails: agent.guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task, undefined)),
-      // lazy: ten agents that may all delegate form hundreds of chains
+      // lazy: ten agents that may delegate to each other form hundreds of chains
       get coworkers() {
-        return defineCoworkers(theirs, chain, delegation)
+        return defineCoworkers(furtherCoworkers, chain, delegation)
       },
       instructions: (inputs) => agentInstructions(agent, inputs),
     }
   })
 }
 
-/** CREW_INVALID if a delegating agent has a tool with the name of a delegation tool. */
+/** Throws CREW_INVALID if a delegating agent has a tool with the name of a delegation tool. */
 export function checkDelegates(task: string, { role }: Agent, tools: readonly Tool[]): void {
-  const rival = tools.find(({ name }) => delegationTools.includes(name))
-  if (!rival) return
-  const words = `task ${task}: agent ${role} has a tool ${rival.name}, which is the name of a delegation tool; rename yours, or remove allowDelegation`
+  const conflict = tools.find(({ name }) => delegationTools.includes(name))
+  if (!conflict) return
+  const words = `task ${task}: agent ${role} has a tool ${conflict.name}, which is the name of a delegation tool; rename yours, or remove allowDelegation`
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** Coworkers of all levels, each agent once, at its shortest chain of delegators. */
+/** Returns the coworkers of all levels: each agent once, with its shortest chain of delegators. */
 export function everyCoworker(coworkers: readonly CoworkerDefinition[]): CoworkerDefinition[] {
   const found = new Map<object, CoworkerDefinition>()
   let level = coworkers
@@ -81,7 +85,7 @@ export function everyCoworker(coworkers: readonly CoworkerDefinition[]): Coworke
   return [...found.values()]
 }
 
-/** Identity of a coworker for fingerprints. */
+/** Identifies a coworker in fingerprints. */
 export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition): Json {
   const declared = agent.identity as Agent
   const guardrails = declared.guardrails.map(guardrailIdentity)
@@ -89,7 +93,7 @@ export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition
     ...agentTexts(declared),
     model: modelName(agent.model),
     settings: agent.settings,
-    // prompts list them by name
+    // prompts list tools by name
     tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(toolIdentity),
     ...(declared.injectDate ? { date: declared.dateFormat } : {}),
     ...(guardrails.length > 0 ? { guardrails } : {}),
@@ -104,7 +108,7 @@ export function defineAgent(agent: Agent, overrides: Overrides): TaskDefinition[
     try {
       return agentText(agent, 'role', inputs)
     } catch {
-      // the task isn't executed, and its inputs may be missing
+      // the task is not executed, and its inputs may be missing
       return role
     }
   }
@@ -152,7 +156,10 @@ function agentText(agent: Agent, name: AgentText, inputs: Inputs): string {
   return interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
 }
 
-/** CREW_INVALID if a hierarchical crew has no valid manager, or another crew has a manager. */
+/**
+ * Returns the manager of a hierarchical crew. Throws CREW_INVALID if it has no valid manager, or if another crew has a
+ * manager.
+ */
 export function resolveManager({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
   if (process !== 'hierarchical') {
     if (manager === undefined) return undefined
@@ -183,10 +190,11 @@ export function resolveManager({ process, manager }: CrewOptions, agents: readon
 
 interface CrewModel {
   readonly model: TaskDefinition['agent']['model']
-  /** `research/facts` is the task facts of the nested crew research. */
+  /** Task name: `research/facts` is task facts of the nested crew research. */
   readonly task: string
 }
 
+/** Returns the models of all agents that may work on the tasks of a crew. */
 export function crewModels({ tasks }: CrewDefinition): CrewModel[] {
   return tasks.flatMap((task) => {
     const { name, code, child } = task
@@ -196,12 +204,12 @@ export function crewModels({ tasks }: CrewDefinition): CrewModel[] {
   })
 }
 
-/** All agents that may work on a task. */
+/** Returns all agents that may work on a task. */
 export function taskAgents({ agent, coworkers }: TaskDefinition): TaskDefinition['agent'][] {
   return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }
 
-// All prompt texts of a crew. Changing one changes what is sent, but not the fingerprint of a task, which covers what
+// The prompt texts of all crews. Changing one changes what is sent to models, but no fingerprint: those cover what
 // users declare.
 
 interface AgentTexts {
@@ -226,15 +234,15 @@ export function dateWords(date: string): string {
 interface TaskTexts {
   readonly description: string
   readonly expectedOutput?: string | undefined
-  /** Tasks whose outputs the message contains. */
+  /** Context tasks whose outputs the message contains. */
   readonly context: readonly string[]
-  /** Context tasks that failed, and whose outputs are missing. */
+  /** Context tasks without an output, because they failed. */
   readonly missing?: readonly string[]
   readonly structured: boolean
   readonly markdown?: boolean
 }
 
-/** The message as parts; `{ output }` is where the output of that task goes. */
+/** Returns the message in parts. `{ output }` stands for the output of that task. */
 export function messageFor({
   description,
   expectedOutput,
@@ -258,10 +266,13 @@ function missingContextText(missing: readonly string[]): string {
 
 const asMarkdown = 'Write the result as Markdown, and do not put it into a code block.'
 
-// Placeholders in texts: filled in when a task is executed, and as types. There are two parsers, for values
-// (`fill-in.ts`) and for types, which must agree.
+// Placeholders in texts: filled in when a task is executed, and as types. The parser for values (`fill-in.ts`) and the
+// one for types must agree.
 
-/** Fills in inputs. Lists and objects become JSON, a file becomes its mark. INPUT_MISSING for a missing input. */
+/**
+ * Fills in inputs. Lists and objects become JSON; a file becomes its marker. Throws INPUT_MISSING if an input is
+ * missing.
+ */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
   return fillIn(text, (name) => {
     const value = ownMember(inputs, name)
@@ -271,26 +282,29 @@ export function interpolate(text: string, inputs: { readonly [name: string]: Jso
 }
 
 function inputMissing(name: string, where: string, given: readonly string[]): RepriseError {
-  const near = nearest(name, given)
-  const only = near === undefined ? '' : `, only ${near}`
+  const similar = nearest(name, given)
+  const hint = similar === undefined ? '' : `, only ${similar}`
   return new RepriseError(
     'INPUT_MISSING',
-    `${where} uses {${name}}, but there is no input ${name}${only} (a literal brace is written {{${name}}})`,
+    `${where} uses {${name}}, but there is no input ${name}${hint} (a literal brace is written {{${name}}})`,
     { next: { type: 'give', inputs: [name] } },
   )
 }
 
-/** Represents the names in a text that isn't known at compile time. */
+/** Stands for the placeholder names in a text that is not known at compile time. */
 export type Unknowable = '{unknown at compile time}'
 
-/** Names used in a text. For a template literal type, `Facts of ${notes}`: the visible names, and `Unknowable`. */
+/**
+ * Placeholder names in a text. A template literal type such as `Facts of ${notes}` has its visible names, and
+ * `Unknowable`.
+ */
 export type Placeholders<T extends string> = T extends string
   ? ParsePlaceholders<T> | (HasHoles<T> extends true ? Unknowable : never)
   : never
 
 /**
- * A record keyed by `string` or `a ${string}` is an index signature, with no required member; keyed by a literal, it
- * has one.
+ * Whether a text has parts that are unknown at compile time. A record keyed by `string` or `a ${string}` has an index
+ * signature, and thus no required member; a record keyed by a literal has one.
  */
 type HasHoles<T extends string> = {} extends { [K in T]: 1 } ? true : false
 

@@ -1,5 +1,5 @@
-// Builds the engine's definition of tasks: assigns agents, resolves contexts, renders texts, computes fingerprints. A
-// crew that cannot work is refused here, when it is constructed.
+// Builds the engine's definitions of tasks: assigns agents, resolves contexts, renders texts, computes fingerprints.
+// Called when a crew is constructed: refuses a crew that cannot work.
 import type { TaskDefinition, CrewDefinition } from '../../engine/definition.ts'
 import { missingOutputs } from '../../engine/run/task-context.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -43,54 +43,57 @@ export function defineTasks(
   checkEarlierNames(tasks)
   const earlier = new Map<string, Task>()
   const ids = new Set<string>()
-  /** By output file. */
+  /** Tasks by output file. */
   const writers = new Map<string, Task>()
-  const made: TaskDefinition[] = []
-  const places = new Map<string, number>()
+  const definitions: TaskDefinition[] = []
+  const positions = new Map<string, number>()
   for (const task of tasks) {
     if (ids.has(task.id) || earlier.has(task.name)) {
-      const same = task.named ? `the name ${task.name}` : 'the same texts and no name'
+      const shared = task.named ? `the name ${task.name}` : 'the same texts and no name'
       throw new RepriseError(
         'CREW_INVALID',
-        `two tasks of the crew have ${same}; the name is a task's identity, so give each its own`,
+        `two tasks of the crew have ${shared}; the name is a task's identity, so give each its own`,
       )
     }
     const file = fileInEveryRun(task)
-    const rival = file === undefined ? undefined : writers.get(file)
-    if (rival) {
-      const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would overwrite the other; give each its own outputFile`
+    const other = file === undefined ? undefined : writers.get(file)
+    if (other) {
+      const words = `tasks ${other.name} and ${task.name} both write ${task.outputFile}, so one would overwrite the other; give each its own outputFile`
       throw new RepriseError('CREW_INVALID', words)
     }
     const context = resolveContext(task, tasks, earlier)
-    // functions see the context in crew order
-    const given = [...new Set(context)]
-      .map((name) => places.get(name) as number)
+    // functions receive the context in crew order
+    const contextDefinitions = [...new Set(context)]
+      .map((name) => positions.get(name) as number)
       .toSorted((a, b) => a - b)
-      .map((place) => made[place] as TaskDefinition)
+      .map((position) => definitions[position] as TaskDefinition)
     const definition = task.code
-      ? defineWork(task, { code: task.code }, given)
+      ? defineWork(task, { code: task.code }, contextDefinitions)
       : task.child
-        ? defineWork(task, { child: defineChild(task, task.child, overrides) }, given)
+        ? defineWork(task, { child: defineChild(task, task.child, overrides) }, contextDefinitions)
         : defineTask(task, assign(task, agents, manager), context, overrides)
     earlier.set(task.name, task)
     ids.add(task.id)
     if (file !== undefined) writers.set(file, task)
-    places.set(task.name, made.length)
-    made.push(definition)
+    positions.set(task.name, definitions.length)
+    definitions.push(definition)
   }
-  return made
+  return definitions
 }
 
-/** A recorded task belongs to one task: no earlier name may be the name, now or earlier, of another task. */
+/**
+ * Checks that no earlier name of a task is the current or an earlier name of another task: recorded work must belong to
+ * exactly one task.
+ */
 function checkEarlierNames(tasks: readonly Task[]): void {
   const claimed = new Map<string, Task>()
   for (const task of tasks)
     for (const name of task.was) {
-      const rival = tasks.find((other) => other.name === name) ?? claimed.get(name)
-      if (rival)
+      const otherTask = tasks.find((other) => other.name === name) ?? claimed.get(name)
+      if (otherTask)
         throw new RepriseError(
           'CREW_INVALID',
-          `task ${task.name} was ${name}, and so ${rival.name === name ? 'is' : 'was'} task ${rival.name}; remove ${name} from \`was\` of one of them`,
+          `task ${task.name} was ${name}, and so ${otherTask.name === name ? 'is' : 'was'} task ${otherTask.name}; remove ${name} from \`was\` of one of them`,
         )
       claimed.set(name, task)
     }
@@ -103,17 +106,23 @@ interface Assignment {
   readonly coworkers: readonly Agent[]
   /** Agents to which coworkers may delegate further. */
   readonly agents: readonly Agent[]
-  /** Tools that replace a coworker's own. */
-  readonly lent?: readonly Tool[] | undefined
+  /** Tools that coworkers have instead of their own. */
+  readonly coworkerTools?: readonly Tool[] | undefined
 }
 
 /**
- * A manager has no tools: it delegates each task to the agents, or to the task's own agent, which then gets the task's
- * tools.
+ * Assigns a task to an agent. A manager has no tools: it delegates the task to the agents of the crew, or only to the
+ * agent of the task, which then uses the tools of the task.
  */
 function assign(task: Task, agents: readonly Agent[], manager: Agent | undefined): Assignment {
   if (manager)
-    return { agent: manager, tools: [], coworkers: task.agent ? [task.agent] : agents, agents, lent: task.tools }
+    return {
+      agent: manager,
+      tools: [],
+      coworkers: task.agent ? [task.agent] : agents,
+      agents,
+      coworkerTools: task.tools,
+    }
   const agent = resolveAgent(task, agents)
   const coworkers = agent.allowDelegation ? agents.filter((other) => other !== agent) : []
   return { agent, tools: task.tools ?? agent.tools, coworkers, agents }
@@ -130,10 +139,10 @@ function resolveContext(task: Task, tasks: readonly Task[], earlier: ReadonlyMap
   if (!task.context) return [...earlier.keys()]
   return task.context.map((other) => {
     if (earlier.get(other.name) === other) return other.name
-    const twin = tasks.some((one) => one.name === other.name)
+    const sameName = tasks.some((one) => one.name === other.name)
     const why = tasks.includes(other)
       ? 'which does not come before it'
-      : twin
+      : sameName
         ? 'but not the object that is in the crew: create the task once, and use it in both places'
         : 'which is not in the crew'
     throw new RepriseError(
@@ -143,27 +152,32 @@ function resolveContext(task: Task, tasks: readonly Task[], earlier: ReadonlyMap
   })
 }
 
-function defineTask(task: Task, doers: Assignment, context: readonly string[], overrides: Overrides): TaskDefinition {
-  const { agent, agents, lent } = doers
-  const tools = replacedTools(doers.tools, overrides)
-  const coworkers = defineCoworkers(doers.coworkers, [agent], {
+function defineTask(
+  task: Task,
+  assignment: Assignment,
+  context: readonly string[],
+  overrides: Overrides,
+): TaskDefinition {
+  const { agent, agents, coworkerTools } = assignment
+  const tools = replacedTools(assignment.tools, overrides)
+  const coworkers = defineCoworkers(assignment.coworkers, [agent], {
     task: task.name,
     agents,
-    toolsOverride: lent,
+    toolsOverride: coworkerTools,
     overrides,
   })
   if (coworkers.length > 0) checkDelegates(task.name, agent, tools)
   const helpers = everyCoworker(coworkers)
-  const doer = defineAgent(agent, overrides)
+  const agentDefinition = defineAgent(agent, overrides)
   const guardrails = [...task.guardrails, ...agent.guardrails]
   const texts = taskTexts(task, agent)
-  const others = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as Agent)))
-  const used = [...new Set([...Object.values(texts), ...others].flatMap(placeholders))]
-  const made = { task, agent: doer, texts, used, tools, coworkers, helpers, guardrails, context }
+  const coworkerTexts = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as Agent)))
+  const used = [...new Set([...Object.values(texts), ...coworkerTexts].flatMap(placeholders))]
+  const fingerprinted = { task, agent: agentDefinition, texts, used, tools, coworkers, helpers, guardrails, context }
   return {
     ...sharedFields(task),
     expectedOutput: task.expectedOutput,
-    agent: doer,
+    agent: agentDefinition,
     context,
     inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
     schema: task.schema,
@@ -190,14 +204,14 @@ function defineTask(task: Task, doers: Assignment, context: readonly string[], o
         ...(files.length > 0 ? { files } : {}),
       }
     },
-    // of two agents with the same title, the first one is meant
+    // if two agents have the same title, the first one wins
     turns: (inputs) =>
       new Map(
-        [doer, ...helpers.map((helper) => helper.agent)]
+        [agentDefinition, ...helpers.map((helper) => helper.agent)]
           .toReversed()
-          .map((one) => [one.title(inputs), one.maxIterations]),
+          .map((member) => [member.title(inputs), member.maxIterations]),
       ),
-    fingerprint: agentTaskFingerprint(made),
+    fingerprint: agentTaskFingerprint(fingerprinted),
   }
 }
 
@@ -209,35 +223,35 @@ function taskTexts(task: Task, agent: Agent): { [name: string]: string } {
   }
 }
 
-/** A symbol, so that users can't pass it as an option. */
+/** A symbol, so that users cannot pass it as an option. */
 const standIns = Symbol('stand-ins')
 
 export function readStandIns(options: object): Overrides {
   return (options as { readonly [standIns]?: Overrides })[standIns] ?? {}
 }
 
-/** Adds stand-ins; they win over existing ones. */
+/** Adds stand-ins to options. They win over earlier ones. */
 export function withStandIns<Options extends object>(options: Options, { model, tools }: Overrides): Options {
   const before = readStandIns(options)
   const all = { model: model ?? before.model, tools: new Map([...(before.tools ?? []), ...(tools ?? [])]) }
   return { ...options, [standIns]: all }
 }
 
-/** CREW_INVALID if a stand-in has no tool to replace: otherwise the real tool would be called. */
+/** Throws CREW_INVALID if a stand-in has no tool to replace: otherwise the real tool would be called. */
 export function checkStandIns(crew: CrewDefinition, agents: readonly Agent[], tools: readonly Tool[]): void {
-  const there = new Set([...agents.flatMap((agent) => agent.tools).map(({ name }) => name), ...crewToolNames(crew)])
-  const unknown = tools.find(({ name }) => !there.has(name))
+  const existing = new Set([...agents.flatMap((agent) => agent.tools).map(({ name }) => name), ...crewToolNames(crew)])
+  const unknown = tools.find(({ name }) => !existing.has(name))
   if (!unknown) return
-  const near = nearest(unknown.name, [...there])
-  const meant = near === undefined ? '' : `; did you mean ${near}?`
-  const names = there.size === 0 ? 'it has none' : `it has ${[...there].join(', ')}`
+  const similar = nearest(unknown.name, [...existing])
+  const advice = similar === undefined ? '' : `; did you mean ${similar}?`
+  const names = existing.size === 0 ? 'it has none' : `it has ${[...existing].join(', ')}`
   throw new RepriseError(
     'CREW_INVALID',
-    `crew ${crew.name} has no tool ${JSON.stringify(unknown.name)} to replace${meant} (${names})`,
+    `crew ${crew.name} has no tool ${JSON.stringify(unknown.name)} to replace${advice} (${names})`,
   )
 }
 
-/** Tool names of all tasks, their coworkers, and nested crews. */
+/** Names of the tools of all tasks, of their coworkers and of nested crews. */
 function crewToolNames({ tasks }: CrewDefinition): string[] {
   return tasks.flatMap(({ tools, coworkers, child }) => {
     const used = [...tools, ...everyCoworker(coworkers).flatMap((coworker) => coworker.tools)]

@@ -1,4 +1,4 @@
-// Builds the engine's definition of function tasks and nested crews.
+// Builds the engine's definitions of function tasks and nested crews.
 import type {
   ChildDefinition,
   FunctionDefinition,
@@ -27,7 +27,7 @@ import type { Task } from '../task.ts'
 
 type TaskWork = { readonly code: FunctionDefinition } | { readonly child: ChildDefinition }
 
-/** `given`: the context tasks, in crew order. */
+/** Defines a function task or a nested crew. `given` are its context tasks, in crew order. */
 export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefinition[]): TaskDefinition {
   // the output of a nested crew is the output of its last task
   const last = 'child' in work && !task.schema ? work.child.crew.tasks.at(-1) : undefined
@@ -65,19 +65,22 @@ export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefin
 
 type SharedField = 'name' | 'named' | 'was' | 'id' | 'description' | 'humanInput' | 'async' | 'when'
 
-/** The fields that all types of tasks have. */
+/** Returns the fields that all types of tasks have. */
 export function sharedFields(task: Task): Pick<TaskDefinition, SharedField | 'anyContext' | 'outputFile'> {
   const { name, named, was, id, description, humanInput, async, when } = task
   const own = { name, named, was, id, description, humanInput, async, when }
   return { ...own, anyContext: task.context === undefined, outputFile: defineOutputFile(task) }
 }
 
-/** A schema's transforms can't be compared: a new version says that they changed. */
+/**
+ * Identifies how an output is parsed. Transforms of a schema cannot be compared: a new version indicates that they
+ * changed.
+ */
 export function parsingIdentity({ schema, version }: Pick<Task, 'schema' | 'version'>): Json | undefined {
   return schema && { schema: schema.json, version: version ?? null }
 }
 
-/** Identity of a nested crew: its tasks, their order and their contexts. */
+/** Fingerprint fields of a nested crew: its tasks, their order and their contexts. */
 function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
   return [
     ['crew process', process],
@@ -93,8 +96,8 @@ function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
 }
 
 /**
- * Fingerprint fields of the child run's inputs: all inputs of the run by default; the object, if declared as one; all
- * inputs and outputs, if declared as a function.
+ * Fingerprint fields of the inputs of the child run. Without declared inputs, these are all inputs of the run; with an
+ * object, that object; with a function, all inputs and outputs of the run.
  */
 function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field[] {
   const declared = task.child?.inputs
@@ -105,29 +108,33 @@ function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field
 
 export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
   const definition = crew['~definition'](overrides)
-  const what = inputsLabel(task)
+  const label = inputsLabel(task)
   return {
     crew: definition,
     ownSchema: task.schema !== undefined,
     sharesInputs: inputs === undefined && !definition.callbacks?.before,
-    known(own) {
+    known(runInputs) {
       if (typeof inputs === 'function' || definition.callbacks?.before) return undefined
-      return inputs === undefined ? own : inputsWithoutFiles(inputs, what)
+      return inputs === undefined ? runInputs : inputsWithoutFiles(inputs, label)
     },
-    async inputs(soFar, own) {
+    async inputs(soFar, runInputs) {
       const given = typeof inputs === 'function' ? await callInputs(task, () => inputs(soFar)) : inputs
-      const read = await readRawInputs(given, what)
-      const made = await prepareInputs(definition, given === undefined ? own : resolveInputs(read, own), read.files)
-      // a run with missing inputs could never complete
-      for (const one of definition.tasks) checkInputs(one, made.inputs)
-      return made
+      const rawInputs = await readRawInputs(given, label)
+      const prepared = await prepareInputs(
+        definition,
+        given === undefined ? runInputs : resolveInputs(rawInputs, runInputs),
+        rawInputs.files,
+      )
+      // a child run with missing inputs could never complete
+      for (const childTask of definition.tasks) checkInputs(childTask, prepared.inputs)
+      return prepared
     },
   }
 }
 
 const inputsLabel = ({ name }: Task): string => `inputs of task ${name}`
 
-/** TASK_FAILED if the `inputs` function of a nested crew throws. */
+/** Rejects with TASK_FAILED if the `inputs` function of a nested crew throws. */
 async function callInputs<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {
   try {
     return await make()
@@ -137,7 +144,7 @@ async function callInputs<Made>(task: Task, make: () => Made | Promise<Made>): P
   }
 }
 
-/** Placeholder for function tasks and nested crews. */
+/** Stands for the agent of function tasks and nested crews, which have none. */
 const noAgent: TaskDefinition['agent'] = {
   role: '',
   title: () => '',

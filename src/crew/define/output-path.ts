@@ -1,5 +1,5 @@
-// Output files: paths inside the working folder, with placeholders. The template is checked when the task is
-// constructed, the path before anything is spent; neither check looks at the disk.
+// Output files: paths inside the working folder, with placeholders. The template is checked when the task is created,
+// the path before anything is spent; neither check looks at the disk.
 import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { asFileReference } from '../../journal/files.ts'
@@ -9,7 +9,7 @@ import { placeholders } from '../../text/fill-in.ts'
 import { interpolate } from './define-agent.ts'
 import type { Task } from '../task.ts'
 
-/** OPTION_INVALID for a template that never results in a path inside the working folder. */
+/** Refuses a template that never results in a path inside the working folder. */
 export const outputFileCheck: Check<string> = {
   expected: 'a path inside the working folder, such as reports/{topic}.md',
   read(what, value) {
@@ -24,8 +24,8 @@ export const outputFileCheck: Check<string> = {
 }
 
 /**
- * The path with its inputs filled in, separated by `/`. INPUT_MISSING; INPUT_INVALID if an input makes it leave the
- * working folder.
+ * Returns the path with inputs filled in, separated by `/`. Throws INPUT_MISSING, or INPUT_INVALID if the inputs lead
+ * to a path outside the working folder.
  */
 function outputPath(template: string, inputs: Inputs, task: string): string {
   const where = `outputFile of task ${task}`
@@ -40,12 +40,12 @@ function outputPath(template: string, inputs: Inputs, task: string): string {
   throw new RepriseError('INPUT_INVALID', words)
 }
 
-/** A text or number as it is, a file as its name. */
+/** Returns a string or number as is, and the name of a file. */
 function pathText(value: Json, what: string): string {
   const file = asFileReference(value)
   if (file) return file.name
   if (typeof value !== 'object') return String(value)
-  throw new RepriseError('INPUT_INVALID', `${what} is ${describe(value)}; a path takes texts and numbers`)
+  throw new RepriseError('INPUT_INVALID', `${what} is ${describe(value)}; a path takes strings and numbers`)
 }
 
 function pathProblem(path: string): string | undefined {
@@ -55,25 +55,28 @@ function pathProblem(path: string): string | undefined {
   const parts = pathParts(path)
   if (parts.includes('..')) return 'leads upwards with ..'
   if (parts.length === 0 || /[\\/]$/.test(path)) return 'names a folder'
-  // leaves room for the longer temporary name within file system limits
+  // leaves room for the longer temporary name within the limits of file systems
   if (parts.some((part) => Buffer.byteLength(part) > 200)) return 'has a name of more than 200 bytes'
   return undefined
 }
 
-/** `\` is a separator on every system, so that a path means the same everywhere. */
+/** Splits at `/` and `\` on every system, so that a path means the same everywhere. */
 function pathParts(path: string): string[] {
   return path.split(/[\\/]/).filter((part) => part !== '' && part !== '.')
 }
 
 /**
- * Template of the file that the task writes in every run, normalized for comparison. Undefined for a task with a
- * condition, which may be an alternative to another.
+ * Returns the template of the file that the task writes in every run, normalized for comparison. Undefined for a task
+ * with a condition, since two such tasks may be alternatives.
  */
 export function fileInEveryRun({ outputFile, when }: Task): string | undefined {
   return outputFile === undefined || when ? undefined : pathParts(outputFile).join('/')
 }
 
-/** Not part of the fingerprint: the output doesn't depend on where it is written. */
+/**
+ * Defines the output file of a task. It is not part of the fingerprint: the output does not depend on where it is
+ * written.
+ */
 export function defineOutputFile({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
   return outputFile === undefined
     ? undefined

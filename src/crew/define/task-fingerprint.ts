@@ -1,5 +1,5 @@
-// Fingerprint of a task: one digest for each field that its result depends on. docs/explanation/stale.md lists the
-// options in it, and says why the others are not.
+// The fingerprint of a task: one digest for each field that its result depends on. docs/explanation/stale.md lists the
+// options that are part of it, and explains why the others are not.
 import type { Inputs, AgentDefinition, CoworkerDefinition, Outputs } from '../../engine/definition.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
@@ -15,7 +15,10 @@ import type { Task } from '../task.ts'
 
 export type Field = readonly [name: string, value: Json]
 
-/** Fields with the same name share one digest, in their order: two coworkers may have the same role. */
+/**
+ * Digests fields by name. Fields with the same name share one digest, in their order: two coworkers may have the same
+ * role.
+ */
 export function digestFields(fields: readonly Field[]): Fingerprint {
   const byName = Map.groupBy(fields, ([name]) => name)
   return Object.fromEntries(
@@ -26,12 +29,12 @@ export function digestFields(fields: readonly Field[]): Fingerprint {
   )
 }
 
-/** Empty if the value is undefined or false. */
+/** Returns a list with the field, or an empty list if the value is undefined or false. */
 export function field(name: string, value: Json | undefined | false): Field[] {
   return value === undefined || value === false ? [] : [[name, value]]
 }
 
-/** Fields of the named inputs. Default: all. */
+/** Returns the fields of the named inputs. Default: all inputs. */
 export function inputFields(inputs: Inputs, names: readonly string[] = Object.keys(inputs)): Field[] {
   return names.map((name) => [`input:${name}`, Object.hasOwn(inputs, name) ? (inputs[name] as Json) : null])
 }
@@ -45,29 +48,32 @@ interface AgentTask {
   readonly tools: readonly Tool[]
   /** Agents to which the agent may delegate. */
   readonly coworkers: readonly CoworkerDefinition[]
-  /** All coworkers, including coworkers of coworkers. */
+  /** Coworkers of all levels. */
   readonly helpers: readonly CoworkerDefinition[]
   /** The task's guardrails, then the agent's. */
   readonly guardrails: readonly Guardrail<never>[]
   readonly context: readonly string[]
 }
 
-/** Digests what the code declares once: only inputs and outputs differ between runs. */
-export function agentTaskFingerprint(made: AgentTask): (inputs: Inputs, outputs: Outputs) => Fingerprint {
+/**
+ * Returns the fingerprint function of an agent task. What the code declares is digested once: only inputs and outputs
+ * differ between runs.
+ */
+export function agentTaskFingerprint(agentTask: AgentTask): (inputs: Inputs, outputs: Outputs) => Fingerprint {
   let declared: Fingerprint | undefined
   return (inputs, outputs) => {
-    declared ??= digestFields(declaredFields(made))
-    return { ...declared, ...digestFields(fieldsOfRun(made, inputs, outputs)) }
+    declared ??= digestFields(declaredFields(agentTask))
+    return { ...declared, ...digestFields(fieldsOfRun(agentTask, inputs, outputs)) }
   }
 }
 
-function declaredFields({ task, agent: doer, texts, tools, coworkers, helpers, guardrails }: AgentTask): Field[] {
+function declaredFields({ task, agent: definition, texts, tools, coworkers, helpers, guardrails }: AgentTask): Field[] {
   const roles = [coworkers, helpers].map((list) => list.map(({ agent }) => agent.role))
   return [
     ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
-    ['model', modelName(doer.model)],
-    ['settings', doer.settings],
-    ...field('date', dateField(doer)),
+    ['model', modelName(definition.model)],
+    ['settings', definition.settings],
+    ...field('date', dateField(definition)),
     ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
     // prompts list them in this order
     ...field('coworkers', coworkers.length > 0 && roles),
@@ -80,26 +86,26 @@ function declaredFields({ task, agent: doer, texts, tools, coworkers, helpers, g
   ]
 }
 
-function fieldsOfRun(made: AgentTask, inputs: Inputs, outputs: Outputs): Field[] {
-  const { used, context } = made
-  const given = contextTexts(context, outputs)
+function fieldsOfRun(agentTask: AgentTask, inputs: Inputs, outputs: Outputs): Field[] {
+  const { used, context } = agentTask
+  const contextOutputs = contextTexts(context, outputs)
   const missing = missingOutputs(context, outputs)
-  const seen = Object.keys(inputs).filter((name) => isVisibleToCode(made, inputs[name]))
+  const visibleToCode = Object.keys(inputs).filter((name) => isVisibleToCode(agentTask, inputs[name]))
   return [
-    ...inputFields(inputs, [...new Set([...used, ...seen])]),
-    ['context', given.map(([name]) => name)],
+    ...inputFields(inputs, [...new Set([...used, ...visibleToCode])]),
+    ['context', contextOutputs.map(([name]) => name)],
     ...field('missing context', missing.length > 0 && missing),
-    ...given.map(([name, text]): Field => [`context:${name}`, text]),
+    ...contextOutputs.map(([name, text]): Field => [`context:${name}`, text]),
   ]
 }
 
-/** Date format, if the prompt contains the date. The date itself makes no output stale. */
+/** Returns the date format, if the prompt contains the date. The date itself makes no output stale. */
 function dateField({ identity }: AgentDefinition): string | false {
   const { injectDate, dateFormat } = identity as Agent
   return injectDate && dateFormat
 }
 
-/** Outputs of context tasks as texts, which is how models receive them. */
+/** Returns the outputs of context tasks as text, which is how models receive them. */
 export function contextTexts(context: readonly string[], outputs: Outputs): [task: string, text: string][] {
   return context.flatMap((name): [string, string][] => {
     const output = outputs.get(name)
@@ -108,7 +114,8 @@ export function contextTexts(context: readonly string[], outputs: Outputs): [tas
 }
 
 /**
- * Whether code may see an input that no text uses: guardrail functions receive all inputs, tools can read all files.
+ * Whether code may see an input that no text uses: guardrail functions receive all inputs, and tools can read all
+ * files.
  */
 function isVisibleToCode({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
   const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as Agent).guardrails)]

@@ -1,4 +1,5 @@
-// Options of an agent: the interface that editors show, and the table that the checks, the reference and YAML use.
+// Options of an agent: the interface, which editors show, and the table from which checks, YAML fields and the
+// reference are derived.
 import { anyText, flag, seconds, text, whole, missingFeatures, type Table } from '../../base/options.ts'
 import { type LanguageModel, settingsCheck, type ModelSettings } from '../../models/resolve/resolve-model.ts'
 import type { Tools } from '../../tools/tool.ts'
@@ -11,53 +12,57 @@ export interface AgentOptions<
   Goal extends string = string,
   Backstory extends string = string,
 > {
-  /** Who the agent is. `{name}` stands for an input, as in all texts. */
+  /** Who the agent is. `{name}` stands for an input, here and in all other texts. */
   readonly role: Role
   /** What the agent should achieve. */
   readonly goal: Goal
-  /** More about who the agent is. */
+  /** Background of the agent. */
   readonly backstory?: Backstory
-  /** An AI SDK language model, or `provider/model`. Default: REPRISE_MODEL, else `openai/gpt-5-mini`. */
+  /**
+   * The model to call: an AI SDK language model, or `provider/model`. Default: REPRISE_MODEL, else `openai/gpt-5-mini`.
+   */
   readonly model?: LanguageModel | string
-  /** Tools that the agent may call: a list, or a record, which may hold plain AI SDK tools. Default: none. */
+  /** Tools that the agent may call: a list, or a record, which may also hold plain AI SDK tools. Default: none. */
   readonly tools?: Tools
-  /** Log every step of the agent's crews, like the crew's `verbose`. Default: false. */
+  /** Log every step of the crews that the agent works in, like `verbose` of a crew. Default: false. */
   readonly verbose?: boolean
-  /** Model calls per attempt at a task. In the last one, the agent must answer. Default: 20. */
+  /** Maximum number of model calls per attempt at a task. In the last one, the agent must answer. Default: 20. */
   readonly maxIterations?: number
-  /** Retries of a model call that fails for a temporary reason. Default: 2. */
+  /** How often a model call that failed for a temporary reason is retried. Default: 2. */
   readonly maxRetries?: number
   /**
-   * Time limit in seconds for one attempt at a task in this process, or for one piece of delegated work. Past it, the
-   * attempt fails. Default: no limit.
+   * Time limit in seconds, for one attempt at a task in this process or for one piece of delegated work. An attempt
+   * that exceeds it fails. Default: no limit.
    */
   readonly maxSeconds?: number
   /**
-   * Context size at which the older part of a conversation is summarised before the next model call, in tokens as the
-   * provider counts them or Reprise estimates them. Default: only when the provider reports that the conversation is
-   * too long.
+   * Context size, in tokens, from which the older part of a conversation is summarised before the next model call.
+   * Tokens are counted by the provider, or estimated. Default: summarise only when the provider reports that the
+   * conversation is too long.
    */
   readonly contextTokens?: number
-  /** Model requests per minute in this process. Default: no limit. */
+  /** Maximum number of model requests per minute in this process. Default: no limit. */
   readonly maxRpm?: number
   /**
-   * Whether the agent may delegate work to other agents of the crew, and ask them questions. Coworkers may delegate
-   * further, up to three levels deep, but not back to anyone in their chain of delegators. Default: false.
+   * Whether the agent may delegate work to the other agents of the crew, and ask them questions. They may delegate
+   * further, up to three levels deep, but never back to an agent in the chain. Default: false.
    */
   readonly allowDelegation?: boolean
   /**
-   * Guardrails that all answers of this agent must pass. For a task, they follow the task's own guardrails; for
-   * delegated work, the answer is a text. Default: none.
+   * Guardrails that every answer of this agent must pass. For a task, they come after its own guardrails. An answer to
+   * delegated work is always a string. Default: none.
    */
   readonly guardrails?: Guardrail | readonly Guardrail[]
-  /** Model settings, such as `temperature`. Default: the provider's. */
+  /** Settings of the model, such as `temperature`. Default: those of the provider. */
   readonly settings?: ModelSettings
   /**
-   * Whether the prompt contains the date on which the attempt begins. A later date makes no output stale. Default:
+   * Whether the prompt contains the date on which the attempt starts. The date never makes an output stale. Default:
    * false.
    */
   readonly injectDate?: boolean
-  /** Format of that date, in the time zone of the process: `%d %B %Y`. Default: `%Y-%m-%d`. */
+  /**
+   * Format of the date of `injectDate`, such as `%d %B %Y`. The time zone is that of the process. Default: `%Y-%m-%d`.
+   */
   readonly dateFormat?: string
 }
 
@@ -76,10 +81,10 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
       takes: roleCheck,
       required: true,
       yaml: 'text',
-      does: 'who the agent is. `{name}` stands for an input, as in all texts',
+      does: 'who the agent is. `{name}` stands for an input, here and in all other texts',
     },
     goal: { takes: text, required: true, yaml: 'text', does: 'what the agent should achieve' },
-    backstory: { takes: anyText, yaml: 'text', does: 'more about who the agent is' },
+    backstory: { takes: anyText, yaml: 'text', does: 'background of the agent' },
     model: {
       takes: modelCheck,
       leftOut: '`REPRISE_MODEL`, else `openai/gpt-5-mini`',
@@ -91,20 +96,20 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
       takes: toolsCheck,
       default: none,
       yaml: 'tools',
-      does: 'tools that the agent may call; a record may hold plain AI SDK tools',
+      does: 'tools that the agent may call; a record may also hold plain AI SDK tools',
     },
     settings: {
       takes: settingsCheck,
       default: noSettings,
       yaml: 'settings',
-      does: 'model settings, such as temperature',
+      does: 'settings of the model, such as temperature',
     },
     guardrails: {
       takes: guardrailsCheck,
       default: none,
       crewai: ['guardrail'],
       yaml: 'sentences',
-      does: 'guardrails for all answers of the agent, after those of the task',
+      does: 'guardrails that every answer of the agent must pass, after those of the task',
     },
     allowDelegation: {
       takes: flag,
@@ -118,54 +123,54 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
       default: 20,
       crewai: ['max_iter'],
       yaml: 'number',
-      does: 'model calls per attempt at a task; in the last one the agent must answer',
+      does: 'maximum number of model calls per attempt at a task; in the last one, the agent must answer',
     },
     maxRetries: {
       takes: whole(0),
       default: 2,
       crewai: ['max_retry_limit'],
       yaml: 'number',
-      does: 'retries of a model call that fails for a temporary reason',
+      does: 'how often a model call that failed for a temporary reason is retried',
     },
     maxSeconds: {
       takes: seconds,
       leftOut: 'no limit',
       crewai: ['max_execution_time'],
       yaml: 'number',
-      does: 'time limit for one attempt at a task in this process, or for one piece of delegated work',
+      does: 'time limit in seconds, for one attempt at a task in this process or for one piece of delegated work',
     },
     maxRpm: {
       takes: whole(1, 1_000_000),
       leftOut: 'no limit',
       crewai: ['max_rpm'],
       yaml: 'number',
-      does: 'model requests per minute in this process',
+      does: 'maximum number of model requests per minute in this process',
     },
     contextTokens: {
       takes: whole(100, 1_000_000_000),
       leftOut: 'only when the provider reports that the conversation is too long',
       yaml: 'number',
-      does: 'context size in tokens at which the older part of a conversation is summarised',
+      does: 'context size in tokens from which the older part of a conversation is summarised',
     },
     injectDate: {
       takes: flag,
       default: false,
       crewai: ['inject_date'],
       yaml: 'flag',
-      does: 'whether the prompt contains the date on which the attempt begins',
+      does: 'whether the prompt contains the date on which the attempt starts',
     },
     dateFormat: {
       takes: dateFormatCheck,
       default: '%Y-%m-%d',
       crewai: ['date_format'],
       yaml: 'text',
-      does: 'format of that date',
+      does: 'format of the date of `injectDate`',
     },
     verbose: {
       takes: flag,
       default: false,
       yaml: 'degree',
-      does: 'log every step of its crews, like `verbose` of a crew',
+      does: 'log every step of the crews that the agent works in, like `verbose` of a crew',
     },
   },
   lacks: {

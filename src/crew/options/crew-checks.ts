@@ -1,4 +1,4 @@
-// Named checks for agents, tasks, names and schemas.
+// Checks of option values: names, agents, tasks, models, tools and schemas.
 import { check, listOf, type Check, describe, hiddenCharacters } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { nameProblem } from '../../journal/paths.ts'
@@ -9,7 +9,7 @@ import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
 
-/** How a YAML field sets an option. `code`: what to write in TypeScript, since YAML can't. */
+/** How a YAML field sets an option. `code`: the TypeScript to write instead, since YAML cannot express the value. */
 export type FromYaml =
   | 'text'
   | 'flag'
@@ -40,7 +40,7 @@ export const nameCheck: Check<string> = {
 }
 
 export const roleCheck: Check<string> = check(
-  'a non-empty text without line breaks or other invisible characters',
+  'a non-empty string without line breaks or other invisible characters',
   (value) => typeof value === 'string' && value.trim() !== '' && !hiddenCharacters.test(value),
 )
 
@@ -78,7 +78,7 @@ export const managerCheck: Check<Agent | LanguageModel | string> = {
   read: (what, value) => (isAgent(value) ? value : modelCheck.read(what, value)),
 }
 
-/** Whether the value was made by `new Agent`, possibly of another install of the package. */
+/** Whether the value is an Agent, possibly from another copy of the package. */
 export function isAgent(value: unknown): value is Agent {
   const candidate = value as Partial<Agent> | null | undefined
   return (
@@ -88,7 +88,7 @@ export function isAgent(value: unknown): value is Agent {
   )
 }
 
-/** Whether the value was made by `new Task`, possibly of another install of the package. */
+/** Whether the value is a Task, possibly from another copy of the package. */
 function isTask(value: unknown): boolean {
   const candidate = value as Partial<Task> | null | undefined
   return typeof candidate?.id === 'string' && typeof candidate.name === 'string' && Array.isArray(candidate.guardrails)

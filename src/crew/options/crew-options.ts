@@ -1,4 +1,4 @@
-// Options of a crew: the interface that editors show, and the table that the checks and the reference use.
+// Options of a crew: the interface, which editors show, and the table from which checks and the reference are derived.
 import {
   check,
   flag,
@@ -46,85 +46,87 @@ export const limitCheck: Check<Limit> = {
   },
 }
 
-/** For tests: the time, randomness, ids and process of the crew's runs. */
+/** For tests: replaces the clock, randomness, ids and process identity. */
 export interface HiddenCrewOptions {
   readonly '~world'?: World
 }
 
 export interface CrewOptions<T extends Tasks = Tasks, Given extends object = object> extends CrewCallbacks<T> {
   /**
-   * Name by which runs are found. Default: derived from the tasks, so that the crew becomes another one when they
-   * change.
+   * Name of the crew, by which its runs are found. Default: derived from the tasks, so that changed tasks make it a
+   * different crew.
    */
   readonly name?: string
-  /** Tasks, in order of execution. */
+  /** The tasks, in order of execution. */
   readonly tasks: T
   /**
-   * A Standard Schema for the inputs. It parses the inputs of every new run before anything is queued or spent; tasks
-   * receive the parsed values. Inputs that don't fit are refused with INPUT_INVALID. Default: inputs are not
-   * parsed, and every input named in a text is required.
+   * A Standard Schema that parses the inputs of every new run, before anything is queued or spent. Tasks receive the
+   * parsed values; inputs that do not fit are refused with INPUT_INVALID. Default: inputs are not parsed, and every
+   * input that a text uses is required.
    */
   readonly inputs?: ObjectSchema<Given> | AiSchema
-  /** All agents. Default: the agents of the tasks. Required for agents used only by delegation. */
+  /** All agents of the crew. Required if an agent only receives delegated work. Default: the agents of the tasks. */
   readonly agents?: readonly Agent[]
   /**
-   * `sequential`: one task after another, except for `async` ones. `parallel`: each task as soon as its context is
-   * complete. `hierarchical`: a manager hands tasks to the agents. Default: `sequential`.
+   * How tasks are executed. `sequential`: one after another, except for `async` ones. `parallel`: each task as soon as
+   * its context is complete. `hierarchical`: a manager delegates the tasks to the agents. Default: `sequential`.
    */
   readonly process?: 'sequential' | 'parallel' | 'hierarchical'
-  /** Manager of a hierarchical crew: an agent without tools that is not one of `agents`, or a model. */
+  /** The manager of a hierarchical crew: a model, or an agent without tools that is not one of `agents`. */
   readonly manager?: Agent | LanguageModel | string
   /** How many tasks may execute at once, if the process allows more than one. Default: 4. */
   readonly concurrency?: number
   /** A store, or its URL. Default: REPRISE_STORE, else `.reprise/runs.db` next to the nearest package.json. */
   readonly store?: string | Store
-  /** Log every step to stderr. Default: true if `verbose` of any agent is. */
+  /** Log every step to stderr. Default: true if any agent is `verbose`. */
   readonly verbose?: boolean
-  /** Receives log lines instead of stderr. Default: warnings go to stderr. */
+  /**
+   * Receives log lines: steps (`info`) and warnings (`warn`). Default: warnings go to stderr, with `verbose` steps too.
+   */
   readonly logger?: Logger
   /**
-   * Version of the code, recorded with each run. Workers only execute runs of a version that they serve. A new version
-   * makes no output stale: use the `version` of tasks and tools for that. Default: an empty text.
+   * Version of the code, recorded with each run. Workers only execute runs of their own version and of those in
+   * `accepts`. A new version makes no output stale; the `version` of a task or tool does. Default: an empty string.
    */
   readonly version?: string
-  /** Other versions whose runs workers with this code also execute. `resume` accepts any version. Default: none. */
+  /** Other versions whose runs workers with this code execute too. `resume` accepts any version. Default: none. */
   readonly accepts?: readonly string[]
   /**
    * How often workers retry a run that failed for a temporary reason. `backoff` is the delay before the first retry, in
-   * seconds; it doubles with each further failure, up to an hour. Default: no retries; default `backoff`: 10.
+   * seconds; it doubles with each further failure, up to an hour. Default: no retries; the default of `backoff` is 10.
    */
   readonly retries?: { readonly times: number; readonly backoff?: number }
   /**
-   * What happens to a run when a task fails. `stop`: the run fails, and a resume tries the task again. `continue`:
-   * tasks that name the failed one in their context are skipped, all others are executed, and the run completes, with
+   * What happens to a run when a task fails. `stop`: the run fails, and a resume retries the task. `continue`: tasks
+   * with the failed one in their explicit `context` are skipped, all others are executed, and the run completes with
    * the failures in its result. Default: `stop`.
    */
   readonly onTaskFailure?: FailurePolicy
   /**
-   * Limit per run, in tokens, dollars or seconds of work. A run that reaches it asks a person. Calls in flight may
-   * exceed it. Default: no limit.
+   * Limit per run, in tokens, dollars or seconds of work. A run that reaches it asks a person whether to continue.
+   * Calls in flight may exceed it. Default: no limit.
    */
   readonly budget?: Limit
-  /** Model requests per minute, over all runs of the crew in this process. Default: no limit. */
+  /** Maximum number of model requests per minute, over all runs of the crew in this process. Default: no limit. */
   readonly maxRpm?: number
   /**
-   * How many runs of the crew, in all versions, workers execute at once: a limit over all workers of the store.
-   * Default: no limit.
+   * How many runs of the crew workers may execute at once: a limit over all versions, and over all workers of the
+   * store. Default: no limit.
    */
   readonly maxRuns?: number
   /**
-   * Decides which process advances a ready run, instead of the workers of the store: called when a run is queued,
-   * answered or due for a retry. For example `restateDispatcher()`. Default: workers find runs in the store.
+   * Decides which process advances a ready run, instead of the workers of the store. It is called when a run is queued,
+   * answered or due for a retry. Example: `restateDispatcher()`. Default: workers find ready runs in the store.
    */
   readonly dispatcher?: Dispatcher
   /**
-   * Prices in dollars per million tokens, for models without a known price or with another one: `{ 'openai/my-model': {
-   * input: 0.25, output: 2 } }`. Default: built-in prices.
+   * Prices in dollars per million tokens, for models whose price is unknown or different: `{ 'openai/my-model': {
+   * input: 0.25, output: 2 } }`. Default: the built-in prices.
    */
   readonly prices?: Prices
   /**
-   * OpenTelemetry spans for runs, tasks, model calls and tool calls. Requires the package @opentelemetry/api. Default:
-   * none.
+   * Record OpenTelemetry spans for runs, tasks, model calls and tool calls. Requires the package @opentelemetry/api.
+   * Default: no spans.
    */
   readonly telemetry?: true | TelemetryOptions
 }
@@ -134,12 +136,12 @@ export type TypedCrewOptions<T extends Tasks, Given extends object> = CrewOption
 
 const processes = ['sequential', 'parallel', 'hierarchical'] as const
 
-const loggerCheck: Check<Logger> = check('{ info, warn }, two functions that take a text', (value) => {
+const loggerCheck: Check<Logger> = check('{ info, warn }, two functions that take a string', (value) => {
   const { info, warn } = (value ?? {}) as { readonly [name: string]: unknown }
   return typeof info === 'function' && typeof warn === 'function'
 })
 
-// stores look up runs by version, and not all of them accept any text
+// stores look up runs by version, and not every store accepts every string
 const version = 'up to 100 characters, without control characters'
 const isVersion = (value: unknown): boolean => typeof value === 'string' && /^\P{C}{0,100}$/u.test(value)
 const versionCheck: Check<string> = check(version, isVersion)
@@ -173,28 +175,28 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
     name: {
       takes: nameCheck,
       leftOut: 'derived from the tasks; changes with them',
-      does: 'name by which its runs are found',
+      does: 'name of the crew, by which its runs are found',
     },
-    tasks: { takes: tasksCheck, required: true, does: 'tasks, in order of execution' },
+    tasks: { takes: tasksCheck, required: true, does: 'the tasks, in order of execution' },
     inputs: {
       takes: inputSchemaCheck,
-      leftOut: 'the inputs that texts use are required; any other is allowed',
-      does: 'schema of the inputs, which are parsed before anything is queued or spent',
+      leftOut: 'every input that a text uses is required; any other is allowed',
+      does: 'schema that parses the inputs of every new run, before anything is queued or spent',
     },
     agents: {
       takes: agentsCheck,
       leftOut: 'the agents of the tasks',
-      does: 'all agents; required for agents used only by delegation',
+      does: 'all agents of the crew; required if an agent only receives delegated work',
     },
     process: {
       takes: oneOf(processes),
       default: 'sequential',
-      does: 'execute one task after another, each as soon as its context is complete, or let a manager hand them out',
+      does: 'how tasks are executed: one after another, each as soon as its context is complete, or delegated by a manager',
     },
     manager: {
       takes: managerCheck,
       crewai: ['manager_llm', 'manager_agent'],
-      does: 'manager of a hierarchical crew: a model, or an agent without tools that is not one of `agents`',
+      does: 'the manager of a hierarchical crew: a model, or an agent without tools that is not one of `agents`',
     },
     concurrency: {
       takes: whole(1, 1_000),
@@ -214,62 +216,62 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
     budget: {
       takes: limitCheck,
       leftOut: 'no limit',
-      does: 'limit per run in tokens, dollars or seconds, after which it asks a person',
+      does: 'limit per run in tokens, dollars or seconds; a run that reaches it asks a person whether to continue',
     },
     maxRpm: {
       takes: whole(1, 1_000_000),
       leftOut: 'no limit',
       crewai: ['max_rpm'],
-      does: 'model requests per minute, over all its runs in this process',
+      does: 'maximum number of model requests per minute, over all runs of the crew in this process',
     },
     maxRuns: {
       takes: whole(1, 10_000),
       leftOut: 'no limit',
-      does: 'how many of its runs workers execute at once, over all workers of the store',
+      does: 'how many runs of the crew workers may execute at once, over all workers of the store',
     },
     dispatcher: {
       takes: dispatcherCheck,
-      leftOut: 'workers find runs in the store',
-      does: 'called when a run is ready: Restate, a queue, functions called over HTTP',
+      leftOut: 'workers find ready runs in the store',
+      does: 'decides which process advances a ready run: Restate, a queue, functions called over HTTP',
     },
     prices: {
       takes: pricesCheck,
-      leftOut: 'built-in prices',
-      does: 'dollars per million tokens: `input`, `output`, `cacheRead`, `cacheWrite`',
+      leftOut: 'the built-in prices',
+      does: 'prices by model, in dollars per million tokens: `{ input, output, cacheRead, cacheWrite }`',
     },
     beforeKickoff: {
       takes: func,
       crewai: ['before_kickoff', 'before_kickoff_callbacks'],
-      does: 'called before a run starts; its return value replaces the inputs',
+      does: 'called before a new run starts; its return value replaces the inputs',
     },
     afterKickoff: {
       takes: func,
       crewai: ['after_kickoff', 'after_kickoff_callbacks'],
       does: 'called with the result after the last task',
     },
-    onTask: { takes: func, crewai: ['task_callback'], does: 'called after each task that was executed' },
+    onTask: { takes: func, crewai: ['task_callback'], does: 'called after each executed task' },
     onStep: { takes: func, crewai: ['step_callback'], does: 'called after each model call and each tool call' },
     verbose: {
       takes: flag,
-      leftOut: 'true if `verbose` of any agent is',
+      leftOut: 'true if any agent is `verbose`',
       does: 'log every step to stderr',
     },
-    logger: { takes: loggerCheck, leftOut: 'stderr', does: 'receives log lines instead of stderr' },
-    telemetry: { takes: telemetryCheck, leftOut: 'none', crewai: ['tracing'], does: 'OpenTelemetry spans' },
+    logger: { takes: loggerCheck, leftOut: 'log lines go to stderr', does: 'receives log lines' },
+    telemetry: { takes: telemetryCheck, leftOut: 'no spans', crewai: ['tracing'], does: 'record OpenTelemetry spans' },
     version: {
       takes: versionCheck,
       default: '',
-      does: 'recorded with each run; workers execute runs of their own version',
+      does: 'version of the code, recorded with each run; workers only execute runs of their own version',
     },
     accepts: {
       takes: versionsCheck,
       leftOut: 'none',
-      does: 'other versions whose runs workers with this code also execute',
+      does: 'other versions whose runs workers with this code execute too',
     },
     retries: {
       takes: retriesCheck,
       leftOut: 'no retries',
-      does: 'how often workers retry a failed run, and the first delay in seconds; it doubles each time, up to an hour',
+      does: 'how often workers retry a failed run, and the delay before the first retry in seconds; it doubles each time, up to an hour',
     },
   },
   lacks: {

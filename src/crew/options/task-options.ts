@@ -1,5 +1,4 @@
-// Options of the three types of tasks: agent tasks, function tasks and nested crews. The table of all options is in
-// task-table.ts.
+// Options of the three types of tasks: agent tasks, function tasks and nested crews. Their checks are in task-table.ts.
 import type { TaskView } from '../../runs/task-view.ts'
 import type {
   AnyOutputs,
@@ -21,87 +20,101 @@ import type { OutputsOf, Tasks } from '../result/result.ts'
 import type { InputValue } from '../arguments/run-inputs.ts'
 
 export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
-  /** Identity of the task. Default: derived from the texts, so that the task becomes another one when they change. */
+  /** Identity of the task. Default: derived from the texts, so that changed texts make it a different task. */
   readonly name?: string
-  /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
+  /** Earlier name or names of the task. An unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   /** What to do. `{name}` stands for an input. */
   readonly description: string
   /** What the result should look like. */
   readonly expectedOutput?: string
-  /** The agent that executes the task. Default: the crew's agent, if it has exactly one. */
+  /** The agent that executes the task. Default: the only agent of the crew, if it has exactly one. */
   readonly agent?: Agent
-  /** Earlier tasks whose outputs the task receives. Default: all of them. An empty list: none. */
+  /** Earlier tasks whose outputs the task receives. An empty list means none. Default: all earlier tasks. */
   readonly context?: Context
   /**
-   * A Standard Schema with JSON Schema output, such as zod's. The answer must fit it. Default: the output is a text.
+   * A Standard Schema with JSON Schema output, such as a zod schema. The answer must fit it. Default: the output is a
+   * string.
    */
   readonly output?: Schema
-  /** Tools that replace the agent's. Default: the agent's tools. */
+  /** Tools that replace the tools of the agent. Default: the tools of the agent. */
   readonly tools?: Tools
-  /** How often a rejected answer goes back to the model before the task fails. Default: 3. */
+  /** How often a rejected answer is returned to the model before the task fails. Default: 3. */
   readonly retries?: number
   /**
-   * Guardrails that an answer must pass, in this order, after its schema and before the agent's guardrails: functions,
-   * or sentences that a model judges by. Default: none.
+   * Guardrails that an answer must pass, in this order, after its schema and before the guardrails of the agent:
+   * functions, or sentences that a model checks it against. Default: none.
    */
   readonly guardrails?: Guardrail<OutputFor<Schema>> | readonly Guardrail<OutputFor<Schema>>[]
   /**
-   * Whether a person reviews the result: approves it, asks for changes, replaces it, or fails the task. Default: false.
+   * Whether a person reviews the result, and approves it, asks for changes, replaces it or fails the task. Default:
+   * false.
    */
   readonly humanInput?: boolean
   /**
-   * In a sequential crew, later tasks start while this one executes. A task waits for it only if it has it in its
-   * context, as every task without a `context` does. Default: false.
+   * In a sequential crew, lets later tasks start while this one executes. Only a task with this one in its context
+   * waits for it; a task without `context` has all earlier tasks in its context. Default: false.
    */
   readonly async?: boolean
-  /** Decides, when the task's turn comes, whether it is executed. A skipped task has no output. */
+  /** Called when it is the task's turn: decides whether the task is executed. A skipped task has no output. */
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
   /**
-   * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
-   * once.
+   * File to which the output is written after the task completes, inside the working folder: `reports/{topic}.md`. At
+   * least once: it is written again if the process crashes in between.
    */
   readonly outputFile?: string
-  /** False: a folder of `outputFile` that is not there is an error. Default true. */
+  /** Whether to create missing folders of `outputFile`. If false, a missing folder is an error. Default: true. */
   readonly createDirectory?: boolean
-  /** Ask the model for Markdown. Default: false. */
+  /** Whether to ask the model for Markdown. Default: false. */
   readonly markdown?: boolean
-  /** Called with the output after the task was executed. At least once: again if a crash came before it returned. */
+  /**
+   * Called with the output after the task was executed. At least once: it is called again if the process crashes before
+   * it returns.
+   */
   readonly callback?: (output: TaskView<OutputFor<Schema>>, context: CallbackContext) => unknown
-  /** Change the version to make outputs stale when code changes that Reprise can't see, such as `when`. */
+  /**
+   * Change it to make the outputs of the task stale, after a change that Reprise cannot see, such as in the code of
+   * `when`.
+   */
   readonly version?: string
 }
 
 export type OutputFor<Schema> = [Schema] extends [never] ? string : InferOutput<Schema>
 
-/** A function task: fetches, saves, computes. Journaled, fingerprinted and replayed like any other task. */
+/**
+ * A function task: fetches, saves or computes something. It is journaled, fingerprinted and replayed like any other
+ * task.
+ */
 export interface CodeTaskOptions<
   Result = unknown,
   Schema extends SchemaInput = SchemaInput,
   Context extends Tasks = Tasks,
   Given extends object = Inputs,
 > {
-  /** The task's identity. */
+  /** Identity of the task. */
   readonly name: string
-  /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
+  /** Earlier name or names of the task. An unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   readonly description?: string
   /**
-   * The function. `outputs` holds the outputs of `context`; `inputs` can be typed by the crew's input schema: see
-   * `CodeContext`.
+   * The function. `outputs` has the outputs of the tasks in `context`. The input schema of the crew can give `inputs` a
+   * type: see `CodeContext`.
    */
   readonly run: (context: CodeContext<OutputsOf<Context>, Given>) => Result
   /**
-   * What repeating the function means, as for tools: `read`, `idempotent`, or `once`, which is never repeated
-   * automatically. Default: `once`.
+   * What repeating the function means, as for tools. `read`: harmless. `idempotent`: harmless with the same idempotency
+   * key. `once`: never repeated automatically. Default: `once`.
    */
   readonly effect?: Effect
-  /** Finds out whether an interrupted `once` function did its work. `undefined`: can't tell, ask a person. */
+  /**
+   * Finds out whether an interrupted `once` function did its work. `undefined` means that this is unknown: a person is
+   * asked.
+   */
   readonly settle?: (idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>
-  /** Time limit in seconds. Past it, the task fails. Default: no limit. */
+  /** Time limit in seconds. When it is exceeded, the task fails. Default: no limit. */
   readonly maxSeconds?: number
   /**
-   * Whether a person reviews the result: approves it, asks for another one, replaces it, or fails the task. Default:
+   * Whether a person reviews the result, and approves it, asks for another one, replaces it or fails the task. Default:
    * false.
    */
   readonly humanInput?: boolean
@@ -110,43 +123,43 @@ export interface CodeTaskOptions<
   readonly async?: boolean
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs, Given>
   /**
-   * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
-   * once.
+   * File to which the output is written after the task completes, inside the working folder: `reports/{topic}.md`. At
+   * least once: it is written again if the process crashes in between.
    */
   readonly outputFile?: string
-  /** False: a folder of `outputFile` that is not there is an error. Default true. */
+  /** Whether to create missing folders of `outputFile`. If false, a missing folder is an error. Default: true. */
   readonly createDirectory?: boolean
   readonly callback?: (output: TaskView<CodeOutput<Result, Schema>>, context: CallbackContext) => unknown
-  /** Change the version when the function changes, to make outputs stale: Reprise can't see code. */
+  /** Change it together with the function, to make the outputs of the task stale: Reprise cannot see code. */
   readonly version?: string
 }
 
-/** A result is stored as JSON, so that a resumed run sees the same value as a live one. */
+/** Output of a function task. It is stored as JSON, so that a resumed run sees the same value as a live one. */
 export type CodeOutput<Result, Schema> = [Schema] extends [never]
   ? Awaited<Result> extends Json
     ? Awaited<Result>
     : unknown
   : InferOutput<Schema>
 
-/** A nested crew: executed in a child run, whose last output is the task's output. */
+/** A nested crew, which is executed in a child run. The output of its last task is the output of this task. */
 export interface CrewTaskOptions<
   Output = unknown,
   Schema extends SchemaInput = SchemaInput,
   Context extends Tasks = Tasks,
 > {
-  /** The task's identity. */
+  /** Identity of the task. */
   readonly name: string
-  /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
+  /** Earlier name or names of the task. An unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   readonly description?: string
   /** The crew to execute. */
   readonly crew: Crew
   /**
-   * Inputs of the child run: an object, or a function of the inputs and outputs so far. Default: the inputs of this
-   * run.
+   * Inputs of the child run: an object, or a function of the inputs and outputs of this run so far. Default: the inputs
+   * of this run.
    */
   readonly inputs?: ChildInputs<OutputsOf<Context>>
-  /** Schema for the stored output of the crew's last task. Default: the schema of that task. */
+  /** Schema that parses the stored output of the last task of the crew. Default: the schema of that task. */
   readonly output?: Schema
   readonly context?: Context
   readonly async?: boolean
@@ -155,7 +168,7 @@ export interface CrewTaskOptions<
   readonly version?: string
 }
 
-/** `Output` is the output of the crew's last task. */
+/** Output of a nested crew. `Output` is the output of its last task. */
 export type CrewOutput<Output, Schema> = [Schema] extends [never] ? Output : InferOutput<Schema>
 
 export type ChildInputs<Of = AnyOutputs> =

@@ -1,5 +1,5 @@
-// All task options in one table, and a table for each of the three types of tasks. Each row says which types have the
-// option; the compiler checks that the rows and the interfaces agree.
+// All task options in one table, and a table derived from it for each of the three types of tasks. Each row names the
+// types that have the option; the compiler checks that the rows and the interfaces agree.
 import {
   anyText,
   check,
@@ -31,7 +31,7 @@ import type { CodeTaskOptions, CrewTaskOptions, TaskOptions } from './task-optio
 const all = { agent: 'may', run: 'may', crew: 'may' } as const
 const forAgent = { agent: 'may' } as const
 const forRun = { run: 'may' } as const
-const written = { agent: 'may', run: 'may' } as const
+const forAgentAndRun = { agent: 'may', run: 'may' } as const
 
 const crewCheck: Check<never> = check(
   'a crew made with new Crew({ … })',
@@ -68,7 +68,7 @@ export const taskRows: TaskRows = {
   agent: {
     takes: agentCheck,
     of: forAgent,
-    leftOut: "the crew's, if it has exactly one",
+    leftOut: 'the only agent of the crew, if it has exactly one',
     yaml: 'agent',
     does: 'the agent that executes the task',
   },
@@ -77,12 +77,12 @@ export const taskRows: TaskRows = {
     of: all,
     leftOut: 'all earlier tasks',
     yaml: 'context',
-    does: 'earlier tasks whose outputs the task receives; an empty list: none',
+    does: 'earlier tasks whose outputs the task receives; an empty list means none',
   },
   output: {
     takes: schemaCheck,
     of: all,
-    leftOut: 'a text; for a nested crew, the schema of its last task',
+    leftOut: 'the output is a string; for a nested crew, the schema of its last task',
     crewai: ['output_pydantic', 'output_json', 'response_model', 'converter_cls'],
     yaml: { code: 'output: z.object({ … })' },
     does: 'schema of the output',
@@ -90,9 +90,9 @@ export const taskRows: TaskRows = {
   tools: {
     takes: toolsCheck,
     of: forAgent,
-    leftOut: "the agent's",
+    leftOut: 'the tools of the agent',
     yaml: 'tools',
-    does: "tools that replace the agent's",
+    does: 'tools that replace the tools of the agent',
   },
   guardrails: {
     takes: guardrailsCheck,
@@ -100,7 +100,7 @@ export const taskRows: TaskRows = {
     default: none,
     crewai: ['guardrail'],
     yaml: 'sentences',
-    does: 'guardrails for an answer, after its schema: functions, or sentences that a model judges by',
+    does: 'guardrails that an answer must pass, after its schema: functions, or sentences that a model checks it against',
   },
   retries: {
     takes: whole(0),
@@ -108,17 +108,17 @@ export const taskRows: TaskRows = {
     default: 3,
     crewai: ['guardrail_max_retries', 'max_retries'],
     yaml: 'number',
-    does: 'how often a rejected answer goes back to the model',
+    does: 'how often a rejected answer is returned to the model before the task fails',
   },
   humanInput: {
     takes: flag,
-    of: written,
+    of: forAgentAndRun,
     default: false,
     crewai: ['human_input'],
     yaml: 'flag',
     does: 'whether a person reviews the result',
   },
-  markdown: { takes: flag, of: forAgent, default: false, yaml: 'flag', does: 'ask the model for Markdown' },
+  markdown: { takes: flag, of: forAgent, default: false, yaml: 'flag', does: 'whether to ask the model for Markdown' },
   run: {
     takes: func,
     of: { run: 'must' },
@@ -126,7 +126,7 @@ export const taskRows: TaskRows = {
   },
   effect: { takes: effectCheck, of: forRun, default: 'once', does: 'what repeating the function means, as for tools' },
   settle: { takes: func, of: forRun, does: 'finds out whether an interrupted `once` function did its work' },
-  maxSeconds: { takes: seconds, of: forRun, leftOut: 'no limit', does: 'time limit for the function' },
+  maxSeconds: { takes: seconds, of: forRun, leftOut: 'no limit', does: 'time limit for the function, in seconds' },
   crew: { takes: crewCheck, of: { crew: 'must' }, does: 'the crew to execute, in a child run' },
   inputs: {
     takes: inputsCheck,
@@ -140,7 +140,7 @@ export const taskRows: TaskRows = {
     default: false,
     crewai: ['async_execution'],
     yaml: 'flag',
-    does: 'in a sequential crew, later tasks start while this one executes',
+    does: 'in a sequential crew, lets later tasks start while this one executes',
   },
   when: {
     takes: func,
@@ -151,14 +151,14 @@ export const taskRows: TaskRows = {
   },
   outputFile: {
     takes: outputFileCheck,
-    of: written,
+    of: forAgentAndRun,
     crewai: ['output_file'],
     yaml: 'text',
-    does: 'file to write the output to: `reports/{topic}.md`',
+    does: 'file to which the output is written: `reports/{topic}.md`',
   },
   createDirectory: {
     takes: flag,
-    of: written,
+    of: forAgentAndRun,
     default: true,
     crewai: ['create_directory'],
     yaml: 'flag',
@@ -175,7 +175,7 @@ export const taskRows: TaskRows = {
     takes: anyText,
     of: all,
     yaml: 'text',
-    does: 'change it to make outputs stale when code changes that Reprise cannot see',
+    does: 'change it to make the outputs of the task stale, after a change that Reprise cannot see',
   },
 }
 
@@ -193,7 +193,7 @@ interface Kinds {
 }
 type Kind = keyof Kinds
 type AllTaskOptions = Partial<TaskOptions & CodeTaskOptions & CrewTaskOptions>
-/** The options after checks and defaults. */
+/** The options of a task after checks and defaults. */
 type TaskSettings = Omit<Task, 'name' | 'description'> & {
   readonly output: AnswerSchema | undefined
   readonly effect: CodeTaskOptions['effect'] & {}
@@ -218,7 +218,8 @@ export type TaskRows = { readonly [Name in keyof AllTaskOptions]-?: TaskRow<Name
 type TaskTable = Table<AllTaskOptions, TaskSettings, { readonly yaml: FromYaml }>
 
 /**
- * One table per type. The rows of function tasks and nested crews have no YAML form: files only declare agent tasks.
+ * One table per task type. Rows of function tasks and nested crews have no YAML form: a file can only declare agent
+ * tasks.
  */
 export const taskTables: { readonly [K in Kind]: TaskTable } = {
   agent: tableOf('agent'),
@@ -226,7 +227,7 @@ export const taskTables: { readonly [K in Kind]: TaskTable } = {
   crew: tableOf('crew', 'with a crew'),
 }
 
-/** All options after checks and defaults. Options that this type of task doesn't have get their defaults. */
+/** Checks the options of a task, and fills in defaults, also for the options that its type does not have. */
 export function readTaskOptions(options: unknown): OptionValues<AllTaskOptions, TaskSettings> {
   const kind = isRecord(options) && 'crew' in options ? 'crew' : isRecord(options) && 'run' in options ? 'run' : 'agent'
   const defaults = Object.entries<Option>(taskRows).map(([key, row]) => [key, row.default])
@@ -236,12 +237,18 @@ export function readTaskOptions(options: unknown): OptionValues<AllTaskOptions, 
   >
 }
 
-function tableOf(kind: Kind, words?: string): TaskTable {
+function tableOf(kind: Kind, label?: string): TaskTable {
   const rows = Object.entries<Option & { readonly of: { readonly [kind: string]: 'may' | 'must' } }>(taskRows)
   const options = rows.flatMap(([key, row]) => {
-    const has = ownMember(row.of, kind)
-    return has === undefined ? [] : [[key, { ...row, required: has === 'must' }]]
+    const requirement = ownMember(row.of, kind)
+    return requirement === undefined ? [] : [[key, { ...row, required: requirement === 'must' }]]
   })
-  const named = words === undefined ? {} : { kind: words }
-  return { object: 'task', called: 'name', ...named, options: Object.fromEntries(options) as never, lacks: taskLacks }
+  const labelled = label === undefined ? {} : { kind: label }
+  return {
+    object: 'task',
+    called: 'name',
+    ...labelled,
+    options: Object.fromEntries(options) as never,
+    lacks: taskLacks,
+  }
 }

@@ -1,5 +1,6 @@
-// A schedule: runs of a crew at the times of a cron expression. Schedules aren't stored. Each time has one run id, such
-// as `nightly@2026-11-15T02:00:00Z`, and a run id can be created once, so that any number of workers may try.
+// A schedule queues runs of a crew at the times of a cron expression. Schedules are not stored. Each time has exactly
+// one run id, such as `nightly@2026-11-15T02:00:00Z`, and an id can only be created once, so that any number of workers
+// may try.
 import { oneOf, optional, text, checkKeys, describe } from '../../base/options.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../read/row-summary.ts'
@@ -19,11 +20,14 @@ import type { Cron } from 'croner'
 import type { RunRow } from '../../stores/store.ts'
 
 export type ScheduleOptions<Names extends InputsBy = string> = {
-  /** Prefix of the run ids: `nightly@2026-11-15T02:00:00Z`. Default: the crew's name. */
+  /** Prefix of the run ids: `nightly` for `nightly@2026-11-15T02:00:00Z`. Default: the name of the crew. */
   readonly name?: string
-  /** Minute, hour, day, month, weekday: `0 2 * * *`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
+  /**
+   * A cron expression of minute, hour, day, month and weekday: `0 2 * * *`; or `@hourly`, `@daily`, `@weekly`,
+   * `@monthly`, `@yearly`.
+   */
   readonly cron: string
-  /** Time zone of the expression: `Europe/Berlin`. Default: UTC. */
+  /** Time zone of the expression, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string
   /** Runs with a higher priority are claimed first. Default: `normal`. */
   readonly priority?: PriorityName
@@ -31,7 +35,7 @@ export type ScheduleOptions<Names extends InputsBy = string> = {
   ? { readonly inputs: ScheduledInputs<Names> }
   : { readonly inputs?: ScheduledInputs<Names> })
 
-/** Inputs of each run, or a function that returns them for a time of the schedule. */
+/** Inputs of each run, or a function that returns the inputs for a time of the schedule. */
 type ScheduledInputs<Names extends InputsBy> = InputsFor<Names> | ((time: Date) => InputsFor<Names>)
 
 export interface Schedule {
@@ -39,62 +43,65 @@ export interface Schedule {
   readonly cron: string
   readonly timezone: string
   readonly priority: PriorityName
-  /** The first time after `after`; undefined if there is none. Default: now. */
+  /** Returns the first time after `after`; undefined if there is none. Default for `after`: now. */
   next(after?: Date): Date | undefined
-  /** The run id for a time. */
+  /** Returns the run id for a time. */
   runId(time: Date): string
 }
 
-/** A schedule with its inputs, as a crew keeps it. */
+/** A schedule of a crew, with its inputs. */
 interface DeclaredSchedule extends Schedule {
-  /** Inputs for a time, unchecked. */
+  /** Returns the inputs for a time, unchecked. */
   inputs(time: Date): unknown
 }
 
-/** Schedules of one crew and their names. Reading a schedule is asynchronous. */
+/** The schedules of one crew, and their names. The schedules are promises, since checking one is asynchronous. */
 export interface ScheduleRegistry {
   readonly list: Promise<DeclaredSchedule>[]
   readonly names: Set<string>
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING, INPUT_INVALID. */
+/** Checks the options of `schedule`. Rejects with OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING or INPUT_INVALID. */
 export async function readSchedule(
   crew: CrewDefinition,
   options: ScheduleOptions<InputsBy>,
-  taken: ScheduleRegistry['names'],
+  takenNames: ScheduleRegistry['names'],
   now: () => Date,
 ): Promise<DeclaredSchedule> {
   checkKeys('schedule', options, ['name', 'cron', 'timezone', 'inputs', 'priority'], 'inputs')
   const name = optional('name of a schedule', options.name, text) ?? crew.name
-  const whose = `schedule ${describe(name)} of crew ${crew.name}`
-  if (taken.has(name)) {
+  const label = `schedule ${describe(name)} of crew ${crew.name}`
+  if (takenNames.has(name)) {
     const words = `crew ${crew.name} already has a schedule ${describe(name)}; give this one another name`
     throw new RepriseError('OPTION_INVALID', words)
   }
-  taken.add(name)
-  const timezone = readTimezone(whose, options.timezone ?? 'UTC')
-  const timeAfter = await readCron(whose, options.cron, timezone, now())
-  const priority = optional(`priority of ${whose}`, options.priority, oneOf(priorities)) ?? 'normal'
-  const given: unknown = options.inputs
+  takenNames.add(name)
+  const timezone = readTimezone(label, options.timezone ?? 'UTC')
+  const timeAfter = await readCron(label, options.cron, timezone, now())
+  const priority = optional(`priority of ${label}`, options.priority, oneOf(priorities)) ?? 'normal'
+  const scheduledInputs: unknown = options.inputs
   const schedule: DeclaredSchedule = {
     name,
     cron: options.cron.trim(),
     timezone,
     priority,
     next: (after = now()) => timeAfter(after),
-    // in UTC: in autumn, a local time occurs twice
+    // UTC, because a local time occurs twice when clocks go back
     runId: (time) => `${name}@${time.toISOString().replace('.000Z', 'Z')}`,
-    inputs: (time) => (typeof given === 'function' ? (given as (time: Date) => unknown)(time) : (given ?? {})),
+    inputs: (time) =>
+      typeof scheduledInputs === 'function'
+        ? (scheduledInputs as (time: Date) => unknown)(time)
+        : (scheduledInputs ?? {}),
   }
   const first = schedule.next() as Date
   try {
     checkNewRunId(schedule.runId(first))
     const inputs = inputsWithoutFiles(schedule.inputs(first), 'inputs')
     checkInputNames(crew, inputs)
-    // the result of `beforeKickoff` is only known once it is called
+    // `beforeKickoff` determines the inputs, and is only called when a run starts
     if (!crew.callbacks?.before) await checkTaskInputs(crew.tasks, await parseInputs(crew, inputs))
   } catch (error) {
-    throw RepriseError.isInstance(error) ? reworded(error, `${whose}: ${error.facts}`) : error
+    throw RepriseError.isInstance(error) ? reworded(error, `${label}: ${error.facts}`) : error
   }
   return schedule
 }
@@ -102,19 +109,19 @@ export async function readSchedule(
 const fields = 'five fields for minute, hour, day, month and weekday, such as 0 2 * * *, or @daily'
 
 /**
- * Returns the first time of a cron expression after a moment. At clock changes, Croner counts like Vixie cron: a time
- * skipped in spring becomes the first moment after the gap, a time repeated in autumn counts once, and intervals
- * continue as if there were no change. `whose` is used in messages: `schedule "nightly"`. OPTION_INVALID if the
- * expression is invalid or never matches.
+ * Parses a cron expression; the result returns its first time after a moment. At clock changes, Croner counts like
+ * Vixie cron: a time skipped in spring becomes the first moment after the gap, a time repeated in autumn counts once,
+ * and intervals continue as if there were no change. `label` is used in messages: `schedule "nightly"`. Rejects with
+ * OPTION_INVALID if the expression is invalid or never matches.
  */
 async function readCron(
-  whose: string,
+  label: string,
   cron: unknown,
   timezone: string,
   now: Date,
 ): Promise<(moment: Date) => Date | undefined> {
   const refuse = (why: string, cause?: unknown): RepriseError => {
-    const words = `cron of ${whose} is ${describe(cron)}${why}; give ${fields}`
+    const words = `cron of ${label} is ${describe(cron)}${why}; give ${fields}`
     return new RepriseError('OPTION_INVALID', words, { cause })
   }
   // Croner would also accept seconds, years and a single date
@@ -126,15 +133,15 @@ async function readCron(
   return after
 }
 
-/** OPTION_INVALID for an unknown time zone. */
-function readTimezone(whose: string, timezone: unknown): string {
+/** Throws OPTION_INVALID for an unknown time zone. */
+function readTimezone(label: string, timezone: unknown): string {
   try {
     if (typeof timezone === 'string')
       return new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone
   } catch {
-    // unknown name
+    // unknown time zone: the error below
   }
-  const words = `timezone of ${whose} is ${describe(timezone)}; give a name such as Europe/Berlin or UTC`
+  const words = `timezone of ${label} is ${describe(timezone)}; give a name such as Europe/Berlin or UTC`
   throw new RepriseError('OPTION_INVALID', words)
 }
 
@@ -143,10 +150,10 @@ async function parseCron(
   timezone: string,
   refuse: (why: string, cause: unknown) => RepriseError,
 ): Promise<Cron> {
-  // loaded on demand: it is a package
+  // loaded on demand: only schedules need this package
   const croner = await import('croner')
   try {
-    // paused: only computes times, starts no timer
+    // paused: computes times without starting a timer
     return new croner.Cron(cron.trim(), { timezone, paused: true, mode: '5-part' })
   } catch (error) {
     throw refuse(` (${messageOf(error)})`, error)
@@ -156,14 +163,14 @@ async function parseCron(
 export interface NextRun {
   readonly runId: string
   readonly time: Date
-  /** False: the run already existed. */
+  /** False if the run already existed. */
   readonly created: boolean
 }
 
 /**
- * Queues the next run ahead of its time. If no worker is alive at that time, the run is made up for when one starts:
- * once, however many times have passed. Undefined if the schedule has no more times. An existing run may have other
- * inputs. OPTION_INVALID if the id belongs to another crew.
+ * Queues the next run ahead of its time. If no worker is alive at that time, the run is executed when one starts: once,
+ * however many times of the schedule have passed. Returns undefined if the schedule has no more times. If the run
+ * already exists, its inputs are not compared. Rejects with OPTION_INVALID if the id belongs to another crew.
  */
 export async function enqueueNext(
   open: OpenCrew,

@@ -1,7 +1,7 @@
 // The events of a run as server-sent events, in a web-standard Response: for Hono, Next and Deno as is, for node:http
-// through Readable.fromWeb. The id of an event is the number of its entry, so that a reconnecting client gets the rest.
-// Since browsers reconnect whenever a stream ends, two extra events mark states: `end`, when the run rests and nothing
-// more will come, and `caught-up`, when the history is over.
+// through Readable.fromWeb. The id of an event is the number of its entry, so that a reconnecting client receives only
+// the rest. Since browsers reconnect whenever a stream ends, two additional events mark states: `caught-up` when the
+// history is over, and `end` when the run rests and no more events will come.
 import type { World } from '../../engine/definition.ts'
 import type { EventIterator, RestStatus } from '../../read/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../../read/listeners.ts'
@@ -14,13 +14,16 @@ export interface EventsOptions {
   /** Only entries after this one. Default: 0, the whole journal. */
   readonly after?: number | undefined
   /**
-   * Adds one `caught-up` event after the history, if the run is still executing then. A run at rest has no such event:
-   * its stream ends. Default: false.
+   * Whether to send a `caught-up` event after the history, if the run is still executing then. For a run at rest, the
+   * stream simply ends. Default: false.
    */
   readonly caughtUp?: boolean | undefined
 }
 
-/** The final `next()` returns how the run rests, or undefined if the store was closed and more may come. */
+/**
+ * Events of a run. The final `next()` returns how the run rests, or undefined if the store was closed and more events
+ * may come.
+ */
 export type RunEvents<Event = RunEvent> = EventIterator<Event>
 
 export interface ResponseOptions extends Pick<EventsOptions, 'after'> {
@@ -47,7 +50,7 @@ export interface RunSource {
   asked(): Promise<readonly TreeQuestion[]>
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Checks the options of `events`. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function readEventsOptions(options: EventsOptions): { readonly after: number; readonly marked: boolean } {
   checkKeys('events', options, ['after', 'caughtUp'])
   const after = optional('after', options.after, number(0)) ?? 0
@@ -55,8 +58,9 @@ export function readEventsOptions(options: EventsOptions): { readonly after: num
 }
 
 /**
- * Starts after `Last-Event-ID`, else after `after`, else at the first entry. If the run has ended and the client has
- * everything, returns 204, which makes an EventSource stop reconnecting. OPTION_INVALID, OPTION_UNKNOWN.
+ * Returns the response of `toResponse`. It starts after `Last-Event-ID`, else after `after`, else at the first entry.
+ * If the run has ended and the client has received everything, its status is 204, which makes an EventSource stop
+ * reconnecting. Rejects with OPTION_INVALID or OPTION_UNKNOWN.
  */
 export async function eventResponse(
   source: Omit<RunSource, 'asked'>,
@@ -67,7 +71,7 @@ export async function eventResponse(
   const asked = optional('after', options.after, number(0))
   const after = lastEventId(request) ?? asked ?? 0
   const headers = responseHeaders('toResponse', options.headers)
-  // subscribes before the check below
+  // subscribe before the check below, so that no event is missed
   const events = source.follow(after)
   if (await source.isOver(after)) {
     await events.return?.()
@@ -86,65 +90,68 @@ export async function eventResponse(
 export function eventHeaders(headers: Headers): void {
   headers.set('content-type', 'text/event-stream; charset=utf-8')
   headers.set('cache-control', 'no-cache, no-transform')
-  // otherwise nginx buffers events
+  // without it, nginx buffers events
   headers.set('x-accel-buffering', 'no')
 }
 
-export function responseHeaders(of: string, headers: ResponseOptions['headers']): Headers {
+export function responseHeaders(method: string, headers: ResponseOptions['headers']): Headers {
   try {
     return new Headers(headers)
   } catch (error) {
-    const words = `headers of ${of} is ${describe(headers)}, which cannot be used: ${messageOf(error)}`
+    const words = `headers of ${method} is ${describe(headers)}, which cannot be used: ${messageOf(error)}`
     throw new RepriseError('OPTION_INVALID', words)
   }
 }
 
-/** Ignores anything but a number, since clients are untrusted. */
+/** Returns the `Last-Event-ID` of a request. Clients are not trusted: anything but a number is ignored. */
 export function lastEventId(request: EventsRequest | undefined): number | undefined {
   if (!request) return undefined
   const { headers } = request
   if (typeof headers !== 'object' || headers === null) {
     throw new RepriseError('OPTION_INVALID', `toResponse takes a request with headers, not ${describe(request)}`)
   }
-  const said =
+  const header =
     typeof headers.get === 'function'
       ? headers.get('last-event-id')
       : (headers as { readonly [name: string]: unknown })['last-event-id']
-  return typeof said === 'string' && /^\d{1,15}$/.test(said) ? Number(said) : undefined
+  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
 }
 
 function eventText(event: RunEvent | CaughtUpEvent): string {
   return eventFrame({ id: 'seq' in event ? event.seq : undefined, event: event.type, data: JSON.stringify(event) })
 }
 
-/** Without a rest status, more may come, and the client should reconnect. */
+/** Returns the `end` event. Without a rest status, more events may come, so the client should reconnect. */
 function endText(rest: RestStatus | undefined): string {
   return rest === undefined ? '' : eventFrame({ event: 'end', data: JSON.stringify({ status: rest }) })
 }
 
-/** Foreign errors may contain URLs or queries, so only their occurrence is reported. */
+/**
+ * Returns what clients may see of an error. Errors of other libraries may contain URLs or queries, so their message is
+ * left out.
+ */
 export function publicError(error: unknown, run: string): { readonly code: string; readonly message: string } {
   if (RepriseError.isInstance(error)) return { code: error.code, message: redact(error.facts) }
   return { code: 'STORE_FAILED', message: `the events of run ${run} cannot be read any further` }
 }
 
 /**
- * An iterator whose source is opened by the first `next()`. `return()` ends a wait at once, even while the source is
- * opening.
+ * Returns an iterator whose source is opened by the first `next()`. `return()` ends a wait at once, even while the
+ * source is being opened.
  */
 export function lazyIterator<Event, End>(
   open: () => Promise<AsyncIterableIterator<Event, End>>,
 ): AsyncIterableIterator<Event, End | undefined> {
   let source: Promise<AsyncIterableIterator<Event, End>> | undefined
-  let left = false
+  let returned = false
   return {
     async next() {
-      if (left) return { done: true, value: undefined }
+      if (returned) return { done: true, value: undefined }
       source ??= open()
       return (await source).next()
     },
     async return() {
-      left = true
+      returned = true
       await (await source?.catch(() => undefined))?.return?.()
       return { done: true, value: undefined }
     },
@@ -158,45 +165,45 @@ const pingMs = 15_000
 
 interface BodySource<Event, End> {
   readonly events: AsyncIterator<Event, End>
-  /** Text of a first comment, since servers send the headers with the first byte. */
+  /** Text of the first comment. Servers only send the headers together with the first byte. */
   readonly opening: string
-  /** Text to send for an event; an empty text sends nothing. */
+  /** Returns the text to send for an event; an empty string sends nothing. */
   text(event: Event): string
-  /** Final text. */
+  /** Returns the text to send at the end. */
   endText(end: End): string
   errorText(error: unknown): string
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Body of a response with server-sent events. Nothing is read ahead: the next event is fetched when the client took the
- * previous one, so that a slow client costs no memory. Regular comments keep proxies from closing a silent connection.
- * When the client disconnects, following ends at once.
+ * Returns the body of a response with server-sent events. It reads no events ahead: the next one is fetched when the
+ * client has taken the previous one, so that a slow client costs no memory. Regular comments keep proxies from closing
+ * a silent connection. When the client disconnects, following ends at once.
  */
 export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableStream<Uint8Array> {
   const { events, opening } = source
   const encoder = new TextEncoder()
   // requested once, and awaited across any number of pings
   let next: Promise<IteratorResult<Event, End>> | undefined
-  let silence = new AbortController()
+  let pingTimer = new AbortController()
   let opened = false
-  let gone = false
+  let disconnected = false
 
   async function text(): Promise<{ readonly words: string; readonly last: boolean }> {
     next ??= events.next()
-    silence = new AbortController()
-    const silent = source.sleep(pingMs, silence.signal).then(() => 'silent' as const)
-    // the abort below rejects it
-    silent.catch(() => {})
+    pingTimer = new AbortController()
+    const ping = source.sleep(pingMs, pingTimer.signal).then(() => 'ping' as const)
+    // the abort below rejects this promise
+    ping.catch(() => {})
     try {
-      const event = await Promise.race([next, silent])
-      if (event === 'silent') return { words: ': ping\n\n', last: false }
+      const event = await Promise.race([next, ping])
+      if (event === 'ping') return { words: ': ping\n\n', last: false }
       next = undefined
       return event.done
         ? { words: source.endText(event.value), last: true }
         : { words: source.text(event.value), last: false }
     } finally {
-      silence.abort()
+      pingTimer.abort()
     }
   }
 
@@ -212,20 +219,20 @@ export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableS
           // a pull must enqueue something, or the stream would not pull again
           for (;;) {
             const { words, last } = await text()
-            if (gone) return
+            if (disconnected) return
             if (words !== '') send(words)
             if (last) return controller.close()
             if (words !== '') return
           }
         } catch (error) {
-          if (gone) return
+          if (disconnected) return
           send(source.errorText(error))
           controller.close()
         }
       },
       async cancel() {
-        gone = true
-        silence.abort()
+        disconnected = true
+        pingTimer.abort()
         await events.return?.()
       },
     },
@@ -233,9 +240,7 @@ export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableS
   )
 }
 
-/**
- * Formats one event. Line breaks in the data start new data lines; otherwise the rest would be read as another field.
- */
+/** Formats one event. Each line of the data gets its own `data:` field; otherwise it would be read as another field. */
 export function eventFrame({
   id,
   event,

@@ -12,18 +12,20 @@ export interface Plan {
   /** The run to fork or resume. */
   readonly runId: string | undefined
   readonly inputs: Inputs
-  /** In crew order. */
+  /** Tasks in crew order. */
   readonly tasks: readonly PlannedTask[]
-  /** Names of the tasks to execute, including tasks that may turn out unchanged. */
+  /** Names of the tasks to execute, including those whose execution may turn out unnecessary. */
   readonly execute: readonly string[]
-  /** Estimated usage of all of them. */
+  /** Estimated usage of the tasks in `execute`. */
   readonly estimate: PlanEstimate
   /** Differences between the tasks of the crew and the run. */
   readonly changes: TaskListChanges | undefined
-  /** Recorded work that the crew has no task for. A resume is refused while there is any; a fork doesn't use it. */
+  /**
+   * Recorded work that the crew has no task for. A resume is refused as long as there is any; a fork does not use it.
+   */
   readonly orphaned: readonly OrphanedTask[]
   readonly warnings: readonly string[]
-  /** A readable table. */
+  /** Returns the plan as a readable table. */
   toString(): string
 }
 
@@ -34,11 +36,11 @@ export type OnPlan = (plan: Plan) => boolean | Promise<boolean>
 export interface PlanEstimate {
   readonly usage: Usage | undefined
   readonly cost: number | undefined
-  /** Tasks without an estimate: never completed before, or with child runs that are not counted. */
+  /** Tasks without an estimate: they never completed before, or started child runs that are not counted. */
   readonly unknown: readonly string[]
 }
 
-export interface PlanParts {
+interface PlanParts {
   readonly of: Plan['of']
   readonly runId: string | undefined
   readonly inputs: Inputs
@@ -78,7 +80,10 @@ function unnamedTasks(crew: CrewDefinition): string[] {
     .map(({ name }) => `task ${name} has no name: its texts identify it, and its outputs are lost when they change`)
 }
 
-/** Warns about functions without a version whose outputs are kept, or may be: changed code would not be noticed. */
+/**
+ * Warns about functions without a version whose outputs are kept, or may be: Reprise would not notice that their code
+ * changed.
+ */
 function functionsWithoutVersion(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
   const kept = new Set(tasks.flatMap(({ task, action, unless }) => (action === 'inherit' || unless ? [task] : [])))
   const names = unversionedFunctions(crew.tasks.filter((task) => kept.has(task.name)))
@@ -89,7 +94,9 @@ function functionsWithoutVersion(crew: CrewDefinition, tasks: readonly PlannedTa
   ]
 }
 
-/** `research/facts` is the task facts of the nested crew research. */
+/**
+ * Returns names of function tasks, including those of nested crews: `research/facts` is task facts of crew research.
+ */
 function unversionedFunctions(tasks: CrewDefinition['tasks']): string[] {
   return tasks.flatMap(({ name, code, child }) => {
     if (child) return unversionedFunctions(child.crew.tasks).map((inner) => `${name}/${inner}`)
@@ -115,7 +122,7 @@ function sumEstimates(executed: readonly PlannedTask[]): PlanEstimate {
 
 const headlines = { fork: 'A new run from run', resume: 'A resume of run', kickoff: 'A new run' }
 
-/** One line of a plan; each surface colours it. A task's line begins with its action. */
+/** One line of a plan. Each user interface indents and colours it. The line of a task starts with its action. */
 export interface PlanLine {
   readonly type: 'title' | 'task' | 'expected' | 'warning'
   readonly text: string
@@ -180,7 +187,9 @@ function describeExpected({ usage, cost, unknown }: PlanEstimate, tasks: readonl
 }
 
 function describeUnknown(unknown: readonly string[], tasks: readonly PlannedTask[]): string {
-  const uncounted = unknown.filter((name) => tasks.some(({ task, uncounted: not }) => task === name && not))
+  const uncounted = unknown.filter((name) =>
+    tasks.some(({ task, uncounted: isUncounted }) => task === name && isUncounted),
+  )
   const never = unknown.filter((name) => !uncounted.includes(name))
   return [
     ...(never.length > 0 ? [`${never.join(', ')} ${never.length > 1 ? 'were' : 'was'} never completed before`] : []),

@@ -1,4 +1,5 @@
-// Results of runs, computed from the journal alone, so that a finished run and a stored one have the same result.
+// Results of runs, computed from the journal alone, so that a run has the same result when it ends and when it is read
+// later. Also references to tasks, and waiting for a run that another process executes.
 import type { CrewDefinition, TaskDefinition, Engine, World } from '../../engine/definition.ts'
 import { type StaleTask, staleTasks } from '../../engine/plan/inheritance.ts'
 import { RepriseError, errorCodes, type ErrorCode } from '../../base/errors.ts'
@@ -28,11 +29,11 @@ import { runExecutor } from '../../engine/lease/leased-tree.ts'
 import { readSummary } from '../../read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 
-// The default of `Crew` and `Run` is `readonly Task[]`: declarations of users could not name this alias.
+// `Crew` and `Run` have the default `readonly Task[]` instead of this alias, which declarations of users could not name
 export type Tasks = readonly Task[]
 type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
 
-/** Output of a crew: that of its last task that wasn't skipped; undefined if all tasks may be skipped. */
+/** Output of a crew: the output of its last task that was not skipped. Undefined if all tasks may be skipped. */
 export type OutputOfLast<T extends Tasks> = T extends readonly [...infer Before extends Tasks, infer Last]
   ? undefined extends OutputOf<Last>
     ? Before extends readonly []
@@ -42,8 +43,8 @@ export type OutputOfLast<T extends Tasks> = T extends readonly [...infer Before 
   : OutputOf<T[number]>
 
 /**
- * Context outputs by task name, as functions receive them. If the context isn't a literal list, any of them may be
- * missing.
+ * Outputs of context tasks by task name, as functions receive them. If the context is not a literal list, any of them
+ * may be missing.
  */
 export type OutputsOf<Context extends Tasks> = Context extends Tasks
   ? number extends Context['length']
@@ -54,21 +55,21 @@ export type OutputsOf<Context extends Tasks> = Context extends Tasks
 interface ResultBase<T extends Tasks> {
   readonly runId: string
   readonly raw: string
-  /** In crew order. */
+  /** Tasks in crew order. */
   readonly tasks: { readonly [K in keyof T]: TaskView<OutputOf<T[K]>> }
-  /** Looks up a task. Throws TASK_NOT_FOUND, which names the tasks that exist. */
+  /** Finds a task. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
   task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskView<OutputBy<T, Given>>
-  /** Tokens spent by this run, and tokens that its inherited outputs had cost. */
+  /** Tokens that this run spent, and tokens that its inherited outputs cost earlier runs. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
-  /** Failed tasks without which the run continued; tasks of nested crews as `settle/payout`. */
+  /** Failed tasks that the run continued without. A task of a nested crew is named `settle/payout`. */
   readonly failures: readonly TaskFailure[]
-  /** Outputs that were kept although they are outdated. */
+  /** Outputs that were kept although they are stale. */
   readonly stale: readonly StaleTask[]
-  /** For a fork: the plan for each task, and its outcome. */
+  /** For a fork: what was planned for each task, and how it turned out. */
   readonly plan: readonly PlannedOutcome[] | undefined
-  /** Open questions; those of a nested crew with its name: `research/q1`. */
+  /** Open questions. The id of a question of a nested crew includes the task name: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
-  /** Completed: the text of the output. Suspended: a sentence with the reason and the next call. */
+  /** For a completed run, the output as text. For a suspended run, a sentence with the reason and the next call. */
   toString(): string
 }
 
@@ -89,36 +90,39 @@ export async function toResult<T extends Tasks>(
   questions: readonly OpenQuestion[] = [],
 ): Promise<RunResult<T>> {
   const tasks = await taskViews({ state, questions, held: true }, crew)
-  const last = lastOutput(tasks)
+  const lastTask = lastOutput(tasks)
   const completed = state.status === 'completed'
   const suspension = completed ? undefined : readSuspension(state, questions)
-  const kept = tasks.filter((task) => task.status === 'inherited')
+  const inherited = tasks.filter((task) => task.status === 'inherited')
   const result = {
     runId: state.run,
     status: completed ? 'completed' : 'suspended',
-    raw: completed ? (last?.raw ?? '') : '',
-    output: completed ? last?.output : undefined,
+    raw: completed ? (lastTask?.raw ?? '') : '',
+    output: completed ? lastTask?.output : undefined,
     tasks,
     task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
-    usage: { spent: { ...state.spent }, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
+    usage: {
+      spent: { ...state.spent },
+      inherited: inherited.reduce((sum, task) => addUsage(sum, task.usage), noUsage),
+    },
     failures: taskFailures(state),
     stale,
     plan: await planOutcomes(state, crew.prices),
     questions,
     ...suspension,
-    toString: () => (suspension ? describeSuspension(state.run, suspension, questions) : (last?.raw ?? '')),
+    toString: () => (suspension ? describeSuspension(state.run, suspension, questions) : (lastTask?.raw ?? '')),
   }
-  // console.log(result) prints String(result), like CrewAI's print(result); not enumerable, so that it isn't data
+  // console.log(result) prints String(result), as print(result) does in CrewAI; not enumerable, since it is not data
   Object.defineProperty(result, Symbol.for('nodejs.util.inspect.custom'), { value: () => result.toString() })
   return result as unknown as RunResult<T>
 }
 
-/** Output of a task that this process just completed. */
+/** Returns the view of a task that this process has just completed. */
 export function taskOutput(state: RunState, task: TaskState, code: TaskDefinition): Promise<TaskView> {
   return taskView({ state, questions: [], held: true }, task, code)
 }
 
-/** Finds a task by object, name or id. TASK_NOT_FOUND names the tasks that exist. */
+/** Finds a task by object, name or id. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
 export function findTask<T extends { readonly name: string; readonly id: string; readonly child?: unknown }>(
   tasks: readonly T[],
   reference: Task | string,
@@ -130,16 +134,16 @@ export function findTask<T extends { readonly name: string; readonly id: string;
   }
   const found = tasks.find((task) => task.name === wanted) ?? tasks.find((task) => task.id === wanted)
   if (found) return found
-  const near = nearest(
+  const similar = nearest(
     wanted,
     tasks.map((task) => task.name),
   )
-  const meant = nestedTaskWords(tasks, wanted) ?? (near === undefined ? '' : `; did you mean ${near}?`)
-  const there = tasks.map((task) => `${task.name} (${task.id})`).join(', ')
-  throw new RepriseError('TASK_NOT_FOUND', `${where} has no task ${describe(wanted)}${meant}; it has ${there}`)
+  const advice = nestedTaskWords(tasks, wanted) ?? (similar === undefined ? '' : `; did you mean ${similar}?`)
+  const existing = tasks.map((task) => `${task.name} (${task.id})`).join(', ')
+  throw new RepriseError('TASK_NOT_FOUND', `${where} has no task ${describe(wanted)}${advice}; it has ${existing}`)
 }
 
-/** For `research/facts`, as questions and lists name a task of a nested crew. */
+/** Returns advice for `research/facts`, which is how questions and lists name a task of a nested crew. */
 function nestedTaskWords(
   tasks: readonly { readonly name: string; readonly child?: unknown }[],
   wanted: string,
@@ -150,7 +154,7 @@ function nestedTaskWords(
   return `; name task ${wanted.slice(task.name.length + 1)} of ${run}`
 }
 
-/** Finds the definition of a task of the crew. TASK_NOT_FOUND names the tasks that exist. */
+/** Finds the definition of a task of the crew. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
 export function findDefinition(crew: CrewDefinition, task: Task | string): TaskDefinition {
   return findTask(crew.tasks, task, `crew ${crew.name}`)
 }
@@ -158,11 +162,11 @@ export function findDefinition(crew: CrewDefinition, task: Task | string): TaskD
 interface Suspension {
   /** The reason, in one sentence without advice. */
   readonly facts: string
-  /** Next step: answer the first open question; without one, resume the run, or its root. */
+  /** The next step: answer the first open question; if there is none, resume the run or its root. */
   readonly next: NextStep
 }
 
-/** `questions`: open questions, including those of nested crews. */
+/** `questions` are all open questions, including those of nested crews. */
 function readSuspension(state: RunState, questions: readonly Question[]): Suspension {
   const { run, suspended, woken, imported } = state
   const [first] = questions
@@ -187,7 +191,10 @@ function readSuspension(state: RunState, questions: readonly Question[]): Suspen
   }
 }
 
-/** In terms of the library: a call for each open question, then a call that resumes the run. */
+/**
+ * Describes the suspension for users of the library: with a call that answers each open question, then the call that
+ * resumes the run.
+ */
 function describeSuspension(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
   if (next.type === 'resume' || next.type === 'requeue') return `${facts}; ${nextWords(next)}`
   const answers = questions.map((question) => nextWords(answerStep(runId, question)))
@@ -195,11 +202,11 @@ function describeSuspension(runId: string, { facts, next }: Suspension, question
 }
 
 export interface RunView<T extends Tasks = readonly Task[]> extends RunData {
-  /** Looks up a task. Throws TASK_NOT_FOUND, which names the tasks that exist. */
+  /** Finds a task. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
   task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskView<OutputBy<T, Given>>
 }
 
-/** RUN_NOT_FOUND. */
+/** Reads the view of a run. Rejects with RUN_NOT_FOUND. */
 export async function viewRun(engine: Engine, run: string, crew: CrewDefinition): Promise<RunView> {
   const view = await viewOfRun(engine, run, crew)
   const task = (reference: Task | string): unknown => findTask(view.tasks, reference, `run ${run}`)
@@ -207,20 +214,20 @@ export async function viewRun(engine: Engine, run: string, crew: CrewDefinition)
 }
 
 /**
- * A task, its name or its id. If all names of a crew are known, a misspelled one doesn't compile. A text known only at
- * run time is accepted, and looked up then: TASK_NOT_FOUND names the tasks that exist.
+ * A task, its name or its id. If all task names of a crew are known, a misspelled one does not compile. A string that
+ * is only known at run time compiles; if no task matches, the call rejects with TASK_NOT_FOUND.
  */
 export type TaskReference<Name extends string = string> = Task<Name> | Name | TaskId
 
-/** A UUID, version 8: the form of task ids, and hardly a name. */
+/** A UUID, version 8: the form of task ids. Task names hardly ever look like this. */
 type TaskId = `${string}-${string}-8${string}-${string}-${string}`
 
-/** References to these tasks; `Given` are the string arguments. */
+/** References to these tasks. `Given` are the strings passed as arguments. */
 export type ReferenceTo<T extends Tasks, Given extends string> = string extends Given
   ? Given | Task<T[number]['name']>
   : TaskReference<T[number]['name']>
 
-/** The same, for methods whose return type depends on the argument. */
+/** Like `ReferenceTo`, for methods whose return type depends on the argument. */
 export type KnownReference<T extends Tasks, Given extends Task | string> = string extends Given
   ? Given
   : TaskReference<T[number]['name']>
@@ -240,20 +247,20 @@ type FoundBy<T extends Tasks, Given> = Given extends Task
       : Found
     : never
 
-// Results read from outside: from the journal of a run that has ended, or by waiting for the process that executes it.
+// Results of runs that this process does not execute: read from the journal, or after waiting.
 
-/** The result of a completed or suspended run. */
+/** Returns the result of a completed or suspended run. */
 export async function storedResultOf(crew: CrewDefinition, { state, questions }: RunTree): Promise<RunResult> {
   return toResult(state, crew, staleTasks(crew, state), questions)
 }
 
 /**
- * Waits while a process executes the run, or a worker will. Rejects with the failure of the run, RUN_CANCELLED, or
- * RUN_ABANDONED if no process executes it.
+ * Waits while a process executes the run, or a worker will. Rejects with the failure of the run, with RUN_CANCELLED, or
+ * with RUN_ABANDONED if the run has not ended and no process will continue it.
  */
 export async function waitForResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
   const row = await engine.store.row(run)
-  // a run of another format would be waited for forever
+  // without this check, a run of another format would be waited for forever
   if (row) checkFormat(row)
   await waitUntilAtRest(engine, run)
   const { state } = await readRun(engine.store, run)
@@ -270,13 +277,13 @@ export async function waitForResult(engine: Engine, crew: CrewDefinition, run: s
   }
 }
 
-/** The recorded error of a failed run. */
+/** Returns the recorded error of a failed run. */
 export function recordedFailure({ run, error }: RunState): RepriseError {
   const { code = '', message = 'the reason of the failure is unknown', task } = error ?? {}
-  // newer code may have other codes
-  const known = Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'TASK_FAILED'
+  // the run may have been executed by newer code, which has other error codes
+  const knownCode = Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'TASK_FAILED'
   const tasks = task === undefined ? undefined : [task]
-  return new RepriseError(known, message, { runId: run, tasks, next: { type: 'resume', runId: run } })
+  return new RepriseError(knownCode, message, { runId: run, tasks, next: { type: 'resume', runId: run } })
 }
 
 function runAbandoned(run: string): RepriseError {
@@ -284,19 +291,19 @@ function runAbandoned(run: string): RepriseError {
   return new RepriseError('RUN_ABANDONED', words, { runId: run, next: { type: 'resume', runId: run } })
 }
 
-/** How often to check that the executing process is alive: a killed process sends no hint. */
+/** How often to check that the executing process is alive: a process that was killed sends no hint. */
 const pollIntervalMs = 1_000
 
 /**
- * Calls `look` whenever the run may have changed, until it returns a value. RUN_NOT_FOUND. Rejects with the signal's
- * reason on abort.
+ * Calls `look` whenever the run may have changed, until it returns a value. Rejects with RUN_NOT_FOUND, or with the
+ * reason of the signal.
  */
-export async function waitForRun<Said>(
+export async function waitForRun<Value>(
   { store, world }: { readonly store: Store; readonly world: Pick<World, 'sleep'> },
   run: string,
-  look: (row: RunRow) => Promise<Said | undefined>,
+  look: (row: RunRow) => Promise<Value | undefined>,
   signal?: AbortSignal,
-): Promise<Said> {
+): Promise<Value> {
   const watching = new AbortController()
   // watch before the first look, so that no change is missed
   const hints = store.watch(run, watching.signal)[Symbol.asyncIterator]()
@@ -306,15 +313,15 @@ export async function waitForRun<Said>(
       signal?.throwIfAborted()
       const row = await store.row(run)
       if (!row) throw runNotFoundError(store, run)
-      const said = await look(row)
-      if (said !== undefined) return said
-      const silence = new AbortController()
-      const silent = world.sleep(pollIntervalMs, signal ? AbortSignal.any([silence.signal, signal]) : silence.signal)
-      silent.catch(() => undefined)
-      const heard = await Promise.race([hint, silent])
-      silence.abort()
-      // a closed store sends no more hints
-      if (heard) hint = heard.done ? new Promise<never>(() => undefined) : hints.next()
+      const value = await look(row)
+      if (value !== undefined) return value
+      const polling = new AbortController()
+      const pollTimer = world.sleep(pollIntervalMs, signal ? AbortSignal.any([polling.signal, signal]) : polling.signal)
+      pollTimer.catch(() => undefined)
+      const received = await Promise.race([hint, pollTimer])
+      polling.abort()
+      // a closed store sends no more hints: only the timer remains
+      if (received) hint = received.done ? new Promise<never>(() => undefined) : hints.next()
     }
   } finally {
     hint.catch(() => undefined)
@@ -323,8 +330,8 @@ export async function waitForRun<Said>(
 }
 
 /**
- * Resolves when the run has ended or is suspended, has failed without a retry to come, or was left by its process.
- * RUN_NOT_FOUND.
+ * Resolves when the run has ended or is suspended, when it has failed and no retry is due, or when the process that
+ * executed it is gone. Rejects with RUN_NOT_FOUND.
  */
 async function waitUntilAtRest(engine: Engine, run: string): Promise<void> {
   await waitForRun(engine, run, async (row) => {
@@ -343,8 +350,8 @@ function isForWorker(row: RunRow): boolean {
 }
 
 /**
- * Waits for the process that holds the run. `rest`: it executed the run since `state` was read, and that outcome is the
- * result. `left`: it died, or only recorded an answer, so that another process may continue.
+ * Waits for the process that holds the run. `rest`: that process executed the run since `state` was read, and the
+ * outcome is the result. `left`: it died or only recorded an answer, so that another process may continue.
  */
 export function waitForHolder(engine: Engine, state: RunState, signal?: AbortSignal): Promise<'rest' | 'left'> {
   return waitForRun(

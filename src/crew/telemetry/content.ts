@@ -1,5 +1,5 @@
-// Inputs and outputs of models and tools as span attributes, following the OpenTelemetry conventions, without
-// credentials. Only with `captureContent`.
+// Inputs and outputs of models and tools as span attributes, in the format of the OpenTelemetry conventions and without
+// credentials. Only used with `captureContent`.
 import type { ReplyPart } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { ToolOutcome } from '../../journal/state/state.ts'
@@ -62,7 +62,7 @@ function toPart(part: ReplyPart): Json {
   }
 }
 
-/** Redacts each string, not the whole JSON text: a pattern that matched across a quote would break the JSON. */
+/** Redacts each string, not the JSON text: a pattern that matches across a quote would break the JSON. */
 function cleanJson(value: Json): string {
   return JSON.stringify(clean(value, ''))
 }
@@ -77,7 +77,7 @@ function clean(value: Json, name: string): Json {
 function cleanString(text: string, name: string): string {
   const cleaned = redact(text)
   if (cleaned !== text || name === '') return cleaned
-  // redact members whose names look like credentials
-  const named = `${name}=${text}`
-  return redact(named) === named ? text : '[redacted]'
+  // members with names like `password` count as credentials
+  const assignment = `${name}=${text}`
+  return redact(assignment) === assignment ? text : '[redacted]'
 }

@@ -1,6 +1,6 @@
-// OpenTelemetry spans of runs, following the conventions for generative AI; other attributes begin with `reprise.`. The
-// parent of a span is the nearest open one on its path, so that concurrent tasks don't depend on a context manager. A
-// tracer that throws or an exporter that is down never changes what a run does.
+// OpenTelemetry spans of runs. Attributes follow the conventions for generative AI; all others begin with `reprise.`.
+// The parent of a span is the nearest open span on its path, so that concurrent tasks do not depend on a context
+// manager. A tracer that throws or an exporter that is down never changes what a run does.
 import type { RunTracing, TracedCall, Tracing } from '../../engine/tracing.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { parentPath } from '../../journal/paths.ts'
@@ -13,12 +13,12 @@ import { argumentsContent, replyContent, requestContent, resultContent } from '.
 import type { Contexts, SpanAttributes, Tracer } from './telemetry.ts'
 import { ownMember } from '../../base/options.ts'
 
-// numbers of the package's enums, which are part of its interface
+// numeric values of the enums of @opentelemetry/api, which are part of its interface
 const internalKind = 0
 const clientKind = 2
 const errorStatus = 2
 
-export interface TracingParts {
+interface TracingParts {
   readonly tracer: Tracer
   readonly contexts: Contexts
   readonly captureContent: boolean
@@ -139,7 +139,7 @@ interface TracedSpan<T> {
   readonly name: string
   readonly kind?: number
   readonly attributes: SpanAttributes
-  /** Attributes that are expensive, computed only if the span is recorded. */
+  /** Attributes that are expensive to compute: called only if the span is recorded. */
   readonly more?: () => SpanAttributes
   readonly work: () => Promise<T>
   readonly ended: (value: T) => SpanEnd
@@ -160,9 +160,9 @@ function traceRun({ tracer, contexts, captureContent }: TracingParts, { run }: R
   }
   return async ({ path, name, kind = internalKind, attributes, more, work, ended, failed }) => {
     const parent = parentContext(path)
-    const place = { 'reprise.run.id': run, 'gen_ai.conversation.id': run, 'reprise.path': path || undefined }
+    const location = { 'reprise.run.id': run, 'gen_ai.conversation.id': run, 'reprise.path': path || undefined }
     const span = safely(() =>
-      tracer.startSpan(name, { kind, attributes: { ...attributes, ...place } }, parent as never),
+      tracer.startSpan(name, { kind, attributes: { ...attributes, ...location } }, parent as never),
     )
     if (span === undefined) return work()
     const record = (read: () => SpanEnd): void =>
@@ -180,7 +180,7 @@ function traceRun({ tracer, contexts, captureContent }: TracingParts, { run }: R
       record(() => ended(value))
       return value
     } catch (error) {
-      // the message may contain content of a server or tool
+      // the message may contain output of a server or tool
       const message = captureContent ? { message: redact(messageOf(error)) } : {}
       record(() => {
         const end = failed?.(error)
@@ -196,7 +196,7 @@ function traceRun({ tracer, contexts, captureContent }: TracingParts, { run }: R
 
 type SafeCall = <T>(work: () => T) => T | undefined
 
-/** Warns once if a tracer throws: it may throw for every span. */
+/** Calls a tracer. Warns once if it throws, since it may throw for every span. */
 function safeCalls(): SafeCall {
   let warned = false
   return (work) => {
@@ -211,7 +211,7 @@ function safeCalls(): SafeCall {
   }
 }
 
-/** Provider names in the conventions, if they differ from the AI SDK's. */
+/** Names of providers in the conventions, where they differ from those of the AI SDK. */
 const providers: { readonly [provider: string]: string } = {
   'amazon-bedrock': 'aws.bedrock',
   azure: 'azure.ai.openai',
@@ -277,6 +277,6 @@ function toolError(outcome: ToolOutcome | { readonly abandoned: string }, called
 function errorType(error: unknown): string {
   if (RepriseError.isInstance(error)) return error.code
   if (error instanceof Error) return error.name
-  // runs are stopped with a symbol
+  // the abort reason of a stopped run is a symbol
   return typeof error === 'symbol' ? 'stopped' : '_OTHER'
 }

@@ -1,16 +1,16 @@
-// The `telemetry` option. The OpenTelemetry package is loaded when a crew with this option is first used.
+// The `telemetry` option of a crew. @opentelemetry/api is loaded when such a crew is first used.
 import { whenMissing } from '../../base/optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
 import { check, flag, optional, wrong, type Check, checkKeys } from '../../base/options.ts'
 
 export interface TelemetryOptions {
-  /** Default: a tracer named `reprise` of the global provider. */
+  /** The tracer that starts the spans. Default: the tracer named `reprise` of the global provider. */
   readonly tracer?: Tracer
-  /** Record inputs and outputs of models and tools in spans, with recognized credentials removed. Default: false. */
+  /** Whether spans record inputs and outputs of models and tools, with known credentials removed. Default: false. */
   readonly captureContent?: boolean
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export const telemetryCheck: Check<true | TelemetryOptions> = {
   expected: 'true or { tracer, captureContent }',
   read(what, value) {
@@ -18,9 +18,9 @@ export const telemetryCheck: Check<true | TelemetryOptions> = {
     if (typeof value !== 'object' || value === null)
       throw wrong(what, value, `${telemetryCheck.expected}, or remove it`)
     checkKeys('telemetry', value, ['tracer', 'captureContent'])
-    const given = value as { readonly [name: string]: unknown }
-    optional('captureContent of telemetry', given['captureContent'], flag)
-    optional('tracer of telemetry', given['tracer'], tracerCheck)
+    const options = value as { readonly [name: string]: unknown }
+    optional('captureContent of telemetry', options['captureContent'], flag)
+    optional('tracer of telemetry', options['tracer'], tracerCheck)
     return value
   },
 }
@@ -30,7 +30,7 @@ const tracerCheck: Check<Tracer> = check(
   (value) => typeof (value as Partial<Tracer> | null)?.startSpan === 'function',
 )
 
-/** CREW_INVALID if the package isn't installed. */
+/** Loads @opentelemetry/api. Rejects with CREW_INVALID if it is not installed. */
 export async function openTracing(telemetry: true | TelemetryOptions | undefined): Promise<Tracing | undefined> {
   if (telemetry === undefined) return undefined
   const { context, trace } = await import('@opentelemetry/api').catch(whenMissing('@opentelemetry/api', 'telemetry'))
@@ -46,7 +46,7 @@ export async function openTracing(telemetry: true | TelemetryOptions | undefined
   return createTracing({ tracer, contexts, captureContent })
 }
 
-// own types: with the package's types, declarations would not compile without the package
+// own types: with those of @opentelemetry/api, our declarations would not compile without that package
 export type SpanAttributes = { readonly [name: string]: string | number | boolean | string[] | undefined }
 
 export interface Span {
@@ -61,10 +61,10 @@ export interface Tracer {
   startSpan(name: string, options: { readonly kind: number; readonly attributes: SpanAttributes }, parent: never): Span
 }
 
-/** Contexts of @opentelemetry/api, which parent spans and are active in user code. */
+/** Contexts of @opentelemetry/api: they hold the parent of new spans, and are active while user code runs. */
 export interface Contexts<Context = unknown> {
   active(): Context
   withSpan(context: Context, span: Span): Context
-  /** Does the work with this context active, if the program has a context manager. */
+  /** Calls `work` with this context active, if the program has a context manager. */
   within<T>(context: Context, work: () => T): T
 }

@@ -1,5 +1,5 @@
-// Advances a ready run until it rests or time is up: the operation behind workers, HTTP functions and `resumeAll`. For
-// a waiting run, it only records messages from the inbox; if one of them is what the run waits for, it is resumed.
+// advance: executes a ready run until it rests or time is up. Workers, HTTP functions and `resumeAll` use it. For a run
+// that waits, it only records the messages in the inbox; if one of them makes the run ready, the run is resumed.
 import {
   abortSignal,
   check,
@@ -32,40 +32,49 @@ import { readConcurrency } from './shared-options.ts'
 
 export interface AdvanceOptions {
   /**
-   * When to stop: a Date, ms since 1970, or a signal. The run stops between two steps, after at least one, so that no
-   * paid result is lost. Default: when the run rests.
+   * When to stop: a Date, milliseconds since 1970, or a signal. The run stops between two steps, after at least one, so
+   * that no paid result is lost. Default: when the run rests.
    */
   readonly until?: number | Date | AbortSignal | undefined
-  /** Stops at once, even within a call, and leaves the run to the next worker. */
+  /** Stops at once, even within a call, and hands the run back to the workers. */
   readonly signal?: AbortSignal | undefined
   /**
-   * A lease from `store.claim`. It is renewed before the first step, since the claim may have taken long, and always
-   * released. Default: acquire one.
+   * A lease from `store.claim`. It is renewed before the first step, since the claim may have taken long, and released
+   * in any case. Default: acquire a lease.
    */
   readonly lease?: Lease | undefined
   /** Name of the holder, shown to people along with this process. */
   readonly owner?: string | undefined
-  /** What to do with a started task whose code has changed: `continue`, `restart` or `refuse`. Default: `continue`. */
+  /**
+   * What to do with a started task whose code has changed. `continue`: continue it as it was started. `restart`: start
+   * it again. `refuse`: reject with DEFINITION_CHANGED. Default: `continue`.
+   */
   readonly changed?: ChangedPolicy | undefined
-  /** What dispatched this call, recorded in the journal. */
+  /** The dispatcher and call that caused this one, recorded in the journal. */
   readonly via?: DispatchedBy | undefined
 }
 
-/** Outcome of `advance`. */
+/** How `advance` left the run. */
 export type AdvanceOutcome =
   | { readonly status: 'completed' | 'cancelled' }
-  /** Time was up between two steps, or the signal aborted. The run is ready to be advanced again. */
+  /** Time was up, or the signal was aborted. The run is ready to be advanced again. */
   | { readonly status: 'more' }
-  /** The run waits for a person to answer or resume it; with `at`, it waits until that time, in ms since 1970. */
+  /**
+   * With `at`, the run waits until that time, in milliseconds since 1970. Without it, the run waits for a person to
+   * answer or resume it.
+   */
   | { readonly status: 'waiting'; readonly at?: number }
-  /** With `retryAt`, in ms since 1970: the run is due for a retry then. Without it, only a resume retries the run. */
+  /**
+   * With `retryAt`, the run is retried at that time, in milliseconds since 1970. Without it, only a resume retries the
+   * run.
+   */
   | { readonly status: 'failed'; readonly error: RepriseError; readonly retryAt?: number }
-  /** Another process executes the run and holds its lease until then. */
+  /** Another process executes the run, and has its lease until this time, in milliseconds since 1970. */
   | { readonly status: 'held'; readonly until: number }
-  /** The run belongs to another crew, or to a version that this code doesn't serve. */
+  /** The run belongs to another crew, or to a version that this code does not serve. */
   | { readonly status: 'other'; readonly crew: string; readonly version: string }
 
-const moment: Check<number | Date> = check('a Date, or ms since 1970', (value) =>
+const momentCheck: Check<number | Date> = check('a Date, or milliseconds since 1970', (value) =>
   Number.isFinite(value instanceof Date ? value.getTime() : value),
 )
 
@@ -74,12 +83,15 @@ const leaseCheck: Check<Lease> = check('a lease from `store.claim`', (value) => 
   return typeof run === 'string' && typeof token === 'number' && typeof id === 'string'
 })
 
-const viaCheck: Check<DispatchedBy> = check('{ dispatcher, id }, two texts', (value) => {
+const viaCheck: Check<DispatchedBy> = check('{ dispatcher, id }, two strings', (value) => {
   const { dispatcher, id, ...rest } = (value ?? {}) as { readonly [name: string]: unknown }
   return typeof dispatcher === 'string' && typeof id === 'string' && Object.keys(rest).length === 0
 })
 
-/** RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN, and the errors of a resume, such as MODEL_KEY_MISSING. */
+/**
+ * Advances a run, or the root of a child run. Rejects with RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN, and the
+ * errors of a resume, such as MODEL_KEY_MISSING.
+ */
 export async function advance(open: OpenCrew, runId: string, options: AdvanceOptions = {}): Promise<AdvanceOutcome> {
   const run = rootRunId(checkRunId(runId))
   checkKeys('advance', options, ['until', 'signal', 'lease', 'owner', 'changed', 'via'])
@@ -98,15 +110,15 @@ export async function advance(open: OpenCrew, runId: string, options: AdvanceOpt
   return advanceWith(open, engineFor({ ...opened, world }, run), request)
 }
 
-/** OPTION_INVALID. */
+/** Throws OPTION_INVALID. */
 function readLease(given: Lease | TimedLease | undefined): TimedLease | undefined {
   const lease = optional('lease', given, leaseCheck)
   return lease && asTimedLease(lease)
 }
 
-/** OPTION_INVALID. */
+/** Throws OPTION_INVALID. */
 function readDeadline(name: string, value: number | Date | undefined): number | undefined {
-  const read = optional(name, value, moment)
+  const read = optional(name, value, momentCheck)
   return read instanceof Date ? read.getTime() : read
 }
 
@@ -117,12 +129,12 @@ interface Request {
   readonly lease: TimedLease | undefined
   readonly changed: ChangedPolicy
   readonly via: DispatchedBy | undefined
-  /** Treat the run as due, whatever the clock of this process says. */
-  readonly trusted?: boolean
+  /** The run is due, whatever the clock of this process says. */
+  readonly knownDue?: boolean
 }
 
 async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Promise<AdvanceOutcome> {
-  const { run, until, signal, lease, changed, via, trusted = false } = request
+  const { run, until, signal, lease, changed, via, knownDue = false } = request
   const { store, world } = engine
   const { definition: crew } = open
   const outcome = (state: RunState): AdvanceOutcome => recordedOutcome(state, world.now().getTime())
@@ -133,9 +145,9 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (!row) throw runNotFoundError(store, run)
     if (!isServedBy(crew, row)) return { status: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
-    const claim = { lease, row, via, isDue: trusted }
+    const claim = { lease, row, via, isDue: knownDue }
     const opened = await enterHere(open, engine, run, { choices, claim })
-    // the entered run releases it
+    // the entered run releases the lease
     unused = undefined
     const { state } = opened
     if (opened.hold) {
@@ -143,11 +155,11 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
       here.result.catch(() => undefined)
       return await here.end.then((tree) => outcome(tree.state), outcomeOfFailure(state))
     }
-    // one of these messages may be what the run waits for
+    // one of the messages may make the run ready
     const again = { ...request, lease: undefined }
     if (await recordLateMessages(engine, run)) return await advanceWith(open, engine, again)
-    // no messages: the store returned the run because it is due by the store's clock
-    if (lease && typeof dueAt(state) === 'number') return await advanceWith(open, engine, { ...again, trusted: true })
+    // no messages: the store offered the run because it is due by the clock of the store
+    if (lease && typeof dueAt(state) === 'number') return await advanceWith(open, engine, { ...again, knownDue: true })
     return outcome(state)
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
@@ -159,7 +171,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
   }
 }
 
-/** Outcome of a run that no process executes, from its journal. */
+/** Returns the outcome of a run that no process executes, from its journal. */
 export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
   if (state.status === 'completed' || state.status === 'cancelled') return { status: state.status }
   if (state.status === 'failed') return failedOutcome(state, recordedFailure(state))
@@ -168,15 +180,16 @@ export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
   return typeof at === 'number' ? { status: 'waiting', at } : { status: 'waiting' }
 }
 
-/** A recorded failure is an outcome; any other error isn't the run's. */
+/** Turns a recorded failure into an outcome. Any other error is not the run's, and is thrown. */
 function outcomeOfFailure(state: RunState): (error: unknown) => AdvanceOutcome {
   return (error) => {
-    const known = RepriseError.isInstance(error) ? error : undefined
-    if (!known || state.status !== 'failed' || unrecorded.has(known.code)) throw error
-    return failedOutcome(state, known)
+    const failure = RepriseError.isInstance(error) ? error : undefined
+    if (!failure || state.status !== 'failed' || unrecorded.has(failure.code)) throw error
+    return failedOutcome(state, failure)
   }
 }
-/** With these codes, the state may be ahead of the journal. */
+
+/** After these errors, the state may be ahead of the journal. */
 const unrecorded: ReadonlySet<string> = new Set(['STORE_FAILED', 'STORE_UNAVAILABLE', 'LEASE_LOST', 'RUN_CANCELLED'])
 
 function failedOutcome({ retryAt }: RunState, error: RepriseError): AdvanceOutcome {
@@ -184,20 +197,23 @@ function failedOutcome({ retryAt }: RunState, error: RepriseError): AdvanceOutco
 }
 
 export interface ResumeAllOptions {
-  /** How many runs execute at once. Default: 4. */
+  /** How many runs may execute at once. Default: 4. */
   readonly concurrency?: number | undefined
-  /** Stops at once, and leaves runs in progress to the next worker. */
+  /** Stops at once, and hands the runs in progress back to the workers. */
   readonly signal?: AbortSignal | undefined
-  /** When to stop, as a Date or in ms since 1970. Each run stops between two steps, after at least one. */
+  /**
+   * When to stop: a Date, or milliseconds since 1970. Each run stops between two steps, after at least one. Default:
+   * when all runs rest.
+   */
   readonly until?: number | Date | undefined
 }
 
-/** Outcome of one run. `failed` also if the run could not be resumed, whatever its journal says. */
+/** Outcome of one run. Also `failed` if the run could not be resumed, whatever its journal says. */
 type ResumeAllResult = AdvanceOutcome & { readonly runId: string }
 
 /**
- * Returns outcomes in the order in which the runs were first claimed. Runs beyond the crew's limit are left to other
- * workers. OPTION_INVALID, OPTION_UNKNOWN.
+ * Advances all ready runs. Returns outcomes in the order in which the runs were first claimed. Runs beyond `maxRuns` of
+ * the crew are left to other workers. Rejects with OPTION_INVALID or OPTION_UNKNOWN.
  */
 export async function resumeAll(
   open: OpenCrew,
@@ -210,14 +226,14 @@ export async function resumeAll(
   const signal = optional('signal', options.signal, abortSignal)
   const { store, world } = await open.engine()
   const lanes = crewLanes(open.definition)
-  const came = new Map<string, ResumeAllResult>()
+  const outcomes = new Map<string, ResumeAllResult>()
   const inProgress = new Map<string, Promise<void>>()
   const isOver = (): boolean => (signal?.aborted ?? false) || (until !== undefined && world.now().getTime() >= until)
-  const begin = (lease: TimedLease): void => {
+  const start = (lease: TimedLease): void => {
     const { run } = lease
     const done = advance(open, run, { lease, until, signal })
       .catch((error: unknown): AdvanceOutcome => ({ status: 'failed', error: asRepriseError(error) }))
-      .then((outcome) => void came.set(run, { runId: run, ...outcome }))
+      .then((outcome) => void outcomes.set(run, { runId: run, ...outcome }))
       .finally(() => inProgress.delete(run))
     inProgress.set(run, done)
   }
@@ -228,9 +244,9 @@ export async function resumeAll(
   for (;;) {
     const free = concurrency - inProgress.size
     const leases = isOver() || free === 0 ? [] : await claim(free)
-    leases.forEach(begin)
-    // a finished run may make another one ready, or its own retry
-    if (inProgress.size === 0) return [...came.values()]
+    leases.forEach(start)
+    // a finished run may have made another one ready, or be due for a retry
+    if (inProgress.size === 0) return [...outcomes.values()]
     await Promise.race(inProgress.values())
   }
 }

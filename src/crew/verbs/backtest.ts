@@ -1,4 +1,4 @@
-// Backtests: execute a changed task on recorded inputs, and compare outputs and cost.
+// backtest: executes the current version of a task on recorded inputs, and compares outputs and cost.
 import { backtestCase, readCase, storedCases } from '../../engine/history/backtest-case.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { costOfRun, costOfTask } from '../../read/costs.ts'
@@ -23,28 +23,28 @@ import type { Task } from '../task.ts'
 import { mapConcurrently, readConcurrency } from './shared-options.ts'
 
 export interface BacktestOptions {
-  /** Runs to test on: their ids, or how many of the latest runs with an output of the task. Default: 20. */
+  /** Runs to test with: their ids, or how many of the latest runs with an output of the task. Default: 20. */
   readonly runs?: number | readonly string[]
-  /** How many trials execute at once. Default: 4. */
+  /** How many trials may execute at once. Default: 4. */
   readonly concurrency?: number
-  /** Id of the backtest. Pass the id of an interrupted one to continue it. Default: a new id. */
+  /** Id of the backtest. To continue an interrupted backtest, pass its id. Default: a new id. */
   readonly id?: string
-  /** Stops the backtest; the rest of the cases stay pending. */
+  /** Stops the backtest. Cases without a result stay pending. */
   readonly signal?: AbortSignal
 }
 
 export interface Backtest<Output = unknown> {
   readonly task: string
-  /** Pass this id again to continue an interrupted backtest; finished cases are not paid twice. */
+  /** To continue an interrupted backtest, pass this id: finished cases are not executed again. */
   readonly id: string
-  /** Newest run first. A case belongs to the run that executed the task. */
+  /** Newest run first. Each case belongs to the run that executed the task. */
   readonly cases: readonly BacktestCase<Output>[]
-  /** Skipped runs, with the reason. */
+  /** Skipped runs, with reasons. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
   readonly equal: number
   readonly different: number
   readonly failed: number
-  /** Cases that the signal interrupted or prevented; the same id continues them. */
+  /** Number of cases that the signal interrupted or prevented. A backtest with the same id continues them. */
   readonly pending: number
   readonly usage: { readonly old: Usage; readonly new: Usage }
   /** In dollars; undefined if a price is unknown. */
@@ -53,8 +53,9 @@ export interface Backtest<Output = unknown> {
 }
 
 export interface BacktestCase<Output = unknown> {
-  /** The earlier run; `trial` is the run that executed the task on its inputs. */
+  /** The earlier run. */
   readonly runId: string
+  /** The run that executed the task again, with the inputs of the earlier run. */
   readonly trial: string
   readonly inputs: Inputs
   readonly old: BacktestOutput<Output>
@@ -64,7 +65,7 @@ export interface BacktestCase<Output = unknown> {
   readonly error: RepriseError | undefined
   /** Usage of the trial, even if it failed. */
   readonly spent: { readonly usage: Usage; readonly cost: number | undefined }
-  /** Changes since then, such as "description changed". */
+  /** Changes of the task since the earlier run, such as "description changed". */
   readonly changes: readonly string[]
   /** Tools that were not called, since a backtest has no side effects. */
   readonly withheld: readonly string[]
@@ -77,7 +78,7 @@ export interface BacktestOutput<Output = unknown> {
   readonly cost: number | undefined
 }
 
-export interface BacktestRequest {
+interface BacktestRequest {
   readonly task: TaskDefinition
   readonly runs: number | readonly string[]
   readonly concurrency: number
@@ -85,7 +86,7 @@ export interface BacktestRequest {
   readonly signal: AbortSignal | undefined
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+/** Checks the options of `backtest`. Throws OPTION_INVALID, OPTION_UNKNOWN or TASK_NOT_FOUND. */
 export function readBacktest(crew: CrewDefinition, task: Task | string, options: BacktestOptions): BacktestRequest {
   checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
   const { runs = 20, id, signal } = options
@@ -122,7 +123,10 @@ export async function planBacktest(
   return { cases, passed }
 }
 
-/** RUN_NOT_FOUND if no run has the inputs and an output of the task. A failing case doesn't affect the others. */
+/**
+ * Tries the task on every case; a failed case does not affect the others. Rejects with RUN_NOT_FOUND if no run has an
+ * output of the task and its inputs.
+ */
 export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
   const { task, signal } = request
   const id = request.id ?? engine.world.newRunId()
@@ -132,17 +136,17 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
     const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and its complete context`
     throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { type: 'kickoff' } })
   }
-  const tried = await mapConcurrently(
+  const results = await mapConcurrently(
     runs,
     request.concurrency,
     (run) => tryCase(engine, crew, task, run, { id, trials: runs.length, signal }),
     () => signal?.aborted ?? false,
   )
-  const cases = tried.filter((one) => one !== undefined)
+  const cases = results.filter((result) => result !== undefined)
   return summarizeBacktest(task.name, id, cases, passed, runs.length - cases.length)
 }
 
-/** Undefined if the signal interrupted the trial. */
+/** Tries the task on one case. Returns undefined if the signal interrupted the trial, or if the run was deleted. */
 async function tryCase(
   engine: Engine,
   crew: CrewDefinition,
@@ -151,11 +155,11 @@ async function tryCase(
   { id, trials, signal }: { readonly id: string; readonly trials: number; readonly signal: AbortSignal | undefined },
 ): Promise<BacktestCase | undefined> {
   const stored = await readCase(engine.store, run, crew, task)
-  // deleted in the meantime
+  // the run was deleted in the meantime
   if (typeof stored === 'string') return undefined
   const { state: then, changes } = stored
   const trial = trialId(id, run)
-  const known = {
+  const common = {
     runId: run,
     trial,
     inputs: plainInputs(then.inputs),
@@ -165,16 +169,16 @@ async function tryCase(
   try {
     const next = { type: 'backtest', task: task.name, id } as const
     const state = await backtestCase(engine, crew, task, stored, { id: trial, trials, signal, next })
-    const made = state.tasks.get(task.name)?.output
-    if (!made) return undefined
-    const equal = sameOutput(stored.output, made)
-    const now = await backtestOutput(state, made, task, crew)
+    const output = state.tasks.get(task.name)?.output
+    if (!output) return undefined
+    const equal = sameOutput(stored.output, output)
+    const now = await backtestOutput(state, output, task, crew)
     const spent = await trialSpending(state, crew)
-    return { ...known, new: now, equal, error: undefined, spent, withheld: await withheldCalls(engine.store, state) }
+    return { ...common, new: now, equal, error: undefined, spent, withheld: await withheldCalls(engine.store, state) }
   } catch (error) {
     const state = await readStateIfExists(engine.store, trial).catch(() => undefined)
     const spent = state ? await trialSpending(state, crew) : { usage: noUsage, cost: 0 }
-    return { ...known, new: undefined, equal: false, error: asRepriseError(error), spent, withheld: [] }
+    return { ...common, new: undefined, equal: false, error: asRepriseError(error), spent, withheld: [] }
   }
 }
 
@@ -182,7 +186,9 @@ async function trialSpending(state: RunState, { prices }: CrewDefinition): Promi
   return { usage: { ...state.spent }, cost: await costOfRun(state, prices) }
 }
 
-/** Falls back to a hash if the combined id is too long, or looks like that of a child run. */
+/**
+ * Returns the run id of a trial: with a hash, if the plain combination is too long or looks like the id of a child run.
+ */
 function trialId(id: string, run: string): string {
   const combined = `${id}:${run}`
   return combined.length <= 200 && parentRunId(combined) === undefined
@@ -196,9 +202,9 @@ async function backtestOutput(
   task: TaskDefinition,
   crew: CrewDefinition,
 ): Promise<BacktestOutput> {
-  // the cost of an inherited output is in the run that executed it; a person's value has no known cost
-  const here = state.tasks.get(task.name)?.source === 'executed'
-  const cost = here ? await costOfTask(state, task.name, crew.prices) : undefined
+  // the cost of an inherited output belongs to the run that executed it; the cost of a value from a person is unknown
+  const executed = state.tasks.get(task.name)?.source === 'executed'
+  const cost = executed ? await costOfTask(state, task.name, crew.prices) : undefined
   return { raw: stored.raw, output: await parsedOutput(stored, task), usage: stored.usage, cost }
 }
 
@@ -208,7 +214,7 @@ export function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
   return canonicalJson(JSON.parse(a.raw) as Json) === canonicalJson(JSON.parse(b.raw) as Json)
 }
 
-/** Tools not called in the run and its child runs. */
+/** Names of the tools that were not called in the run and its child runs. */
 export async function withheldCalls(store: Store, state: RunState): Promise<string[]> {
   const attempts = [...state.attempts.values()]
   const calls = attempts.flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
@@ -216,8 +222,8 @@ export async function withheldCalls(store: Store, state: RunState): Promise<stri
   const children = await Promise.all(
     attempts.flatMap(({ child }) => (child === undefined ? [] : readStateIfExists(store, child))),
   )
-  const within = await Promise.all(children.flatMap((child) => (child ? withheldCalls(store, child) : [])))
-  return [...new Set([...own, ...within.flat()])]
+  const nested = await Promise.all(children.flatMap((child) => (child ? withheldCalls(store, child) : [])))
+  return [...new Set([...own, ...nested.flat()])]
 }
 
 function summarizeBacktest(
@@ -227,24 +233,24 @@ function summarizeBacktest(
   passed: Backtest['passed'],
   pending: number,
 ): Backtest {
-  const done = cases.filter((one) => one.new)
-  // failed trials count too: they cost money
-  const side = (pick: (one: BacktestCase) => BacktestCase['spent']) => ({
+  const compared = cases.filter((one) => one.new)
+  // includes failed trials: they cost money too
+  const total = (pick: (one: BacktestCase) => BacktestCase['spent']) => ({
     usage: cases.reduce((sum, one) => addUsage(sum, pick(one).usage), noUsage),
     cost: cases.reduce((sum: number | undefined, one) => addCost(sum, pick(one).cost), 0),
   })
-  const [before, now] = [side((one) => one.old), side((one) => one.spent)]
+  const [before, after] = [total((one) => one.old), total((one) => one.spent)]
   const data = {
     task,
     id,
     cases,
     passed,
-    equal: done.filter((one) => one.equal).length,
-    different: done.filter((one) => !one.equal).length,
-    failed: cases.length - done.length,
+    equal: compared.filter((one) => one.equal).length,
+    different: compared.filter((one) => !one.equal).length,
+    failed: cases.length - compared.length,
     pending,
-    usage: { old: before.usage, new: now.usage },
-    cost: { old: before.cost, new: now.cost },
+    usage: { old: before.usage, new: after.usage },
+    cost: { old: before.cost, new: after.cost },
   }
   const value = () => backtestText(data)
   Object.defineProperty(data, 'toString', { value })
@@ -252,7 +258,7 @@ function summarizeBacktest(
   return data
 }
 
-/** One line of the report; each surface indents and colours it. */
+/** One line of the report. Each user interface indents and colours it. */
 export interface BacktestLine {
   readonly type: 'title' | 'case' | 'old' | 'new' | 'sum' | 'pending'
   readonly text: string
@@ -269,18 +275,18 @@ export function backtestLines(data: Omit<Backtest, 'toString'>): BacktestLine[] 
     return [first, { type: 'old', text: oneLine(one.old.raw) }, { type: 'new', text: oneLine(one.new.raw) }]
   })
   const counts = `${equal} equal, ${different} different, ${failed} failed`
-  const spent = `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now`
-  const over = `Skipped: ${plural(passed.length, 'run')} without a comparable output of the task`
+  const tokenTotals = `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now`
+  const skipped = `Skipped: ${plural(passed.length, 'run')} without a comparable output of the task`
   return [
     { type: 'title', text: `Backtest of ${task} on ${plural(cases.length, 'run')}: ${counts}` },
     ...lines,
-    { type: 'sum', text: `${spent}; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now` },
+    { type: 'sum', text: `${tokenTotals}; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now` },
     ...(pending > 0 ? [{ type: 'pending', text: `Not tried yet: ${pending}` } as const] : []),
-    ...(passed.length > 0 ? [{ type: 'sum', text: over } as const] : []),
+    ...(passed.length > 0 ? [{ type: 'sum', text: skipped } as const] : []),
   ]
 }
 
-/** Indent of each type of line. */
+/** Indentation of each type of line. */
 export const backtestIndents: { readonly [type in BacktestLine['type']]: string } = {
   title: '',
   case: '  ',
@@ -297,15 +303,15 @@ function backtestText(data: Omit<Backtest, 'toString'>): string {
   return backtestLines(data).map(lineText).join('\n')
 }
 
-/** Makes model output safe and short for a terminal. */
+/** Makes model output short, and safe for a terminal. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
   return line.length <= 100 ? line : `${line.slice(0, 99)}…`
 }
 
 /**
- * Estimate for one trial, from the latest executions of the task. Undefined if the task never completed, or if there is
- * no run, which the backtest itself reports.
+ * Estimates the usage of one trial from the latest executions of the task. Undefined if the task never completed, or if
+ * there is no run, which the backtest itself reports.
  */
 export async function trialEstimate(crew: Crew, task: string): Promise<Estimate | undefined> {
   const plan = await crew.plan({ of: 'fork', from: task, through: task }).catch(() => undefined)

@@ -1,5 +1,5 @@
-// Reports what this code would do with the unfinished runs of a crew, so that a deployment can check before it happens.
-// Writes nothing and calls no model.
+// check: reports what this code would do with the unfinished runs of a crew, for example before a deployment. Writes
+// nothing and calls no model.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { isGivenUp, readSummary, moveOf } from '../../read/row-summary.ts'
@@ -20,15 +20,12 @@ import { checkPlanned, hasStarted, isOpen, type OpenCrew } from '../open-crew.ts
 import type { PlanEstimate } from '../result/plan.ts'
 import { resumePlan } from './resume.ts'
 
-/** What a resume with this code would do with a run. */
-export const checkOutcomes = {
-  continues: 'It continues as if nothing had changed.',
-  stale: 'It continues and keeps its outputs, but some of them are outdated: see `reasons`.',
-  orphaned: 'It has recorded work that the crew has no task for, and is not executed until you decide about it.',
-  refused: 'This code does not resume it.',
-} as const
-
-export type CheckOutcome = keyof typeof checkOutcomes
+/**
+ * What a resume with this code would do with a run. `continues`: it continues as if nothing had changed. `stale`: it
+ * continues and keeps its outputs, but some of them are outdated: see `reasons`. `orphaned`: it has recorded work that
+ * the crew has no task for, and is not executed until you decide about that. `refused`: this code does not resume it.
+ */
+export type CheckOutcome = 'continues' | 'stale' | 'orphaned' | 'refused'
 
 export interface RunCheck {
   readonly runId: string
@@ -36,11 +33,11 @@ export interface RunCheck {
   readonly version: string
   readonly status: RunViewStatus
   readonly outcome: CheckOutcome
-  /** What has changed, why the run is refused, or why workers gave it up. */
+  /** What has changed, why the run is refused, or why workers gave up on it. */
   readonly reasons: readonly string[]
   readonly changes: TaskListChanges | undefined
   readonly orphaned: readonly OrphanedTask[]
-  /** Tasks that remain to be executed. */
+  /** The tasks that remain to be executed. */
   readonly execute: readonly string[]
   /** Estimated usage of these tasks. */
   readonly estimate: PlanEstimate | undefined
@@ -58,11 +55,11 @@ export async function* checkRuns(open: OpenCrew): AsyncGenerator<RunCheck> {
 async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Promise<RunCheck> {
   const { run: runId, version } = row
   const status = await rowStatus(engine.store, row)
-  const known = { runId, crew: row.crew, version, status }
-  const none = { changes: undefined, orphaned: [], execute: [], estimate: undefined }
+  const common = { runId, crew: row.crew, version, status }
+  const noPlan = { changes: undefined, orphaned: [], execute: [], estimate: undefined }
   if (!isServedBy(crew, row)) {
     const reason = `crew ${crew.name} does not accept version "${version}"`
-    return { ...known, ...none, outcome: 'refused', reasons: [reason] }
+    return { ...common, ...noPlan, outcome: 'refused', reasons: [reason] }
   }
   try {
     const { state } = await readRun(engine.store, runId)
@@ -70,19 +67,19 @@ async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Prom
     const compared = await comparedForView(crew, state, {}, engine.store)
     const { changes, orphaned } = compared
     if (orphaned.length > 0)
-      return { ...known, ...none, changes, orphaned, outcome: 'orphaned', reasons: orphaned.map(describeOrphan) }
-    const now = withTaskChanges(state, changes)
-    await checkPlanned(crew, state.inputs, isOpen(now), hasStarted(now))
-    const { tasks, execute, estimate } = await resumePlan(engine, crew, now, {}, compared)
+      return { ...common, ...noPlan, changes, orphaned, outcome: 'orphaned', reasons: orphaned.map(describeOrphan) }
+    const updated = withTaskChanges(state, changes)
+    await checkPlanned(crew, state.inputs, isOpen(updated), hasStarted(updated))
+    const { tasks, execute, estimate } = await resumePlan(engine, crew, updated, {}, compared)
     const changed = tasks.filter(({ fields = [] }) => fields.length > 0)
     const reasons = [
       ...(changes ? [`tasks: ${describeTaskChanges(changes)}`] : []),
       ...changed.map(({ task, reasons: why }) => `${task}: ${why.join('; ')}`),
     ]
     const outcome = reasons.length > 0 ? 'stale' : 'continues'
-    const stop = isGivenUp(state) ? [`it ${givenUpReason}`] : []
-    return { ...known, outcome, reasons: [...stop, ...reasons], changes, orphaned, execute, estimate }
+    const givenUp = isGivenUp(state) ? [`it ${givenUpReason}`] : []
+    return { ...common, outcome, reasons: [...givenUp, ...reasons], changes, orphaned, execute, estimate }
   } catch (error) {
-    return { ...known, ...none, outcome: 'refused', reasons: [messageOf(error)] }
+    return { ...common, ...noPlan, outcome: 'refused', reasons: [messageOf(error)] }
   }
 }

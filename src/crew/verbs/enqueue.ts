@@ -1,5 +1,5 @@
-// Queues a run: checked and recorded like a kickoff, but nothing is executed. Model keys are not checked, since only
-// the executing process needs them: a web server may have none.
+// enqueue: queues a run, which is checked and recorded like a kickoff, but not executed. Model keys are not checked,
+// since only the executing process needs them: a web server may have none.
 import type { Priority } from '../../journal/entries.ts'
 import { number, oneOf, optional, checkKeys, isRecord, defined } from '../../base/options.ts'
 import { requeue } from '../../engine/inbox/send-message.ts'
@@ -22,34 +22,34 @@ import { checkSameInputs } from '../arguments/check-same-run.ts'
 import { readReuse, type Reuse, type InputsOption } from './shared-options.ts'
 
 export type EnqueueOptions<Names extends InputsBy = string> = {
-  /** Run id. Repeating the call with the same id and inputs doesn't queue a second run. Default: a new id. */
+  /** Run id. Repeating the call with the same id and inputs does not queue a second run. Default: a new id. */
   readonly id?: string
   /** Runs with a higher priority are claimed first. Default: `normal`. */
   readonly priority?: PriorityName
   /** Seconds before a worker may start the run. Default: 0. */
   readonly delay?: number
-  /** Reuse outputs of earlier runs with the same inputs. Default: false. */
+  /** Whether to reuse outputs of earlier runs with the same inputs. Default: false. */
   readonly reuse?: Reuse
 } & InputsOption<Names>
 
-/** Arguments of `enqueue`: options are optional if no input is required. */
+/** Arguments of `enqueue`. The options may be omitted if no input is required. */
 export type Enqueue<Names extends InputsBy> =
   NeedsInputs<Names> extends true ? [options: EnqueueOptions<Names>] : [options?: EnqueueOptions<Names>]
 
-export interface EnqueueRequest {
+interface EnqueueRequest {
   readonly id: string | undefined
-  /** Undefined if not given: an existing run then keeps its own. */
+  /** Undefined if not passed: an existing run then keeps its inputs. */
   readonly inputs: RawInputs | undefined
   readonly reuse: RunState['reuse']
   readonly priority: Priority
-  /** When the run is due, or after how many seconds. */
+  /** When the run is due, or in how many seconds. */
   readonly due: Date | number | undefined
 }
 
 /** About 31 years. */
 const maxDelaySeconds = 1_000_000_000
 
-/** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. */
+/** Checks the options of `enqueue`. Rejects with OPTION_INVALID, OPTION_UNKNOWN or INPUT_INVALID. */
 export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {}): Promise<EnqueueRequest> {
   const timing = isRecord(options) ? ['schedule', 'cron'].find((name) => name in options) : undefined
   if (timing !== undefined)
@@ -66,14 +66,17 @@ export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {
   }
 }
 
-export interface EnqueueResult {
+interface EnqueueResult {
   readonly runId: string
-  /** False: the run already existed. If workers had given up on it, it is queued again. */
+  /** False if the run already existed. If workers had given up on it, it is queued again. */
   readonly created: boolean
   readonly notBefore?: Date | undefined
 }
 
-/** INPUTS_DIFFER if a run with this id has other inputs; RUN_NOT_FOUND if it belongs to another crew; RUN_MOVED. */
+/**
+ * Queues a run. Rejects with INPUTS_DIFFER if a run with this id has other inputs, RUN_NOT_FOUND if it belongs to
+ * another crew, and RUN_MOVED if it was moved to another store.
+ */
 export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<EnqueueResult> {
   const { definition: crew } = open
   const { id, inputs: given, reuse, priority, due } = request
@@ -82,14 +85,14 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
   if (id === undefined || !(await engine.store.row(run))) {
     const inputs = given ? resolveInputs(given) : {}
     checkInputNames(crew, inputs)
-    // by the store's clock, which decides when the run is due
+    // uses the clock of the store, which decides when the run is due
     const notBefore = typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due
-    const made = await prepareInputs(crew, inputs, given?.files)
-    await checkPlanned(crew, made.inputs, () => true)
+    const prepared = await prepareInputs(crew, inputs, given?.files)
+    await checkPlanned(crew, prepared.inputs, () => true)
     await checkBudgetPrices(crew)
     logStart(crew, run, 'queued')
     const origin = defined({ reuse, module: open.module })
-    const created = await queueRun(engine, crew, { run, origin, priority, notBefore, ...made })
+    const created = await queueRun(engine, crew, { run, origin, priority, notBefore, ...prepared })
     if (created) return { runId: run, created, notBefore }
   }
   const { state } = await readRun(engine.store, run)
@@ -101,7 +104,7 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
   return { runId: run, created: false }
 }
 
-/** Ignores that a concurrent call requeued the run first. */
+/** Ignores the error if a concurrent call has requeued the run. */
 function ignoreExisting(error: unknown): void {
   if (!RepriseError.isInstance(error) || !['RUN_HELD', 'RUN_ENDED'].includes(error.code)) throw error
 }
@@ -115,6 +118,6 @@ export function priorityNumber(name: PriorityName): Priority {
   return numbers[name]
 }
 
-/** Message for attempts to set or end a schedule outside of code. */
+/** Part of the message for attempts to set or end a schedule outside of code. */
 export const scheduleInCode =
   'schedules are declared in the code of a crew and executed by workers; call crew.schedule({ cron, inputs }) in the module that exports the crew (docs/guides/workers.md#schedules)'

@@ -1,4 +1,4 @@
-// kickoffForEach: one run for each of many inputs, several at a time. A failed run doesn't affect the others.
+// kickoffForEach: kicks off one run for each element of a list of inputs, several at a time.
 import type { CrewDefinition, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { functionCall } from '../../engine/task/function-call.ts'
 import { checkNewRunId } from '../../read/row-summary.ts'
@@ -27,17 +27,17 @@ import type { Json } from '../../journal/json.ts'
 
 export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoices<Reference> {
   /**
-   * Prefix of the run ids (`nightly` results in `nightly-1`, `nightly-2`), or a function that returns each id. See `id`
-   * of kickoff. Default: new ids.
+   * Prefix of the run ids (`nightly` for `nightly-1`, `nightly-2`), or a function that returns each id. An existing id
+   * has the same effect as in `kickoff`. Default: new ids.
    */
   readonly id?: string | ((inputs: { readonly [name: string]: Json }, index: number) => string)
-  /** How many runs execute at once. Default: 4. */
+  /** How many runs may execute at once. Default: 4. */
   readonly concurrency?: number
-  /** Reuse outputs of earlier runs with the same inputs. Default: false. */
+  /** Whether to reuse outputs of earlier runs with the same inputs. Default: false. */
   readonly reuse?: Reuse
 }
 
-/** Result of one run. `pending`: the signal aborted before it started. */
+/** Result of one run. `pending` if the signal was aborted before the run started. */
 export type ForEachResult<T extends Tasks = readonly Task[]> =
   | RunResult<T>
   | (NoResult & { readonly status: 'failed' | 'cancelled'; readonly error: RepriseError })
@@ -47,7 +47,7 @@ interface NoResult {
   readonly runId: string | undefined
   readonly raw: ''
   readonly output: undefined
-  /** The reason why there is no result. */
+  /** Returns the reason why there is no result. */
   toString(): string
 }
 
@@ -60,7 +60,9 @@ interface ForEachRequest {
   readonly watch?: ForEachWatch | undefined
 }
 
-/** Inputs are checked later, one by one. OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+/**
+ * Checks the options. Inputs are checked later, one by one. Throws OPTION_INVALID, OPTION_UNKNOWN or TASK_NOT_FOUND.
+ */
 export function readForEach(
   crew: CrewDefinition,
   list: unknown,
@@ -72,17 +74,17 @@ export function readForEach(
   return { list, id, concurrency, reuse: readReuse(options.reuse), choices: readChoices(crew, options), watch }
 }
 
-/** For the command line, which reads the inputs from the lines of a file and prints each run when it has ended. */
+/** Hooks for the command line, which reads inputs from the lines of a file, and prints each run when it has ended. */
 export interface ForEachWatch {
-  /** Name of the inputs in errors: `line 3 of claims.jsonl`. */
+  /** Returns the name of the inputs in errors: `line 3 of claims.jsonl`. */
   nameOf(index: number): string
-  /** Must not reject. Not called for runs that never started. */
+  /** Called when a run has ended, but not for runs that never started. Must not reject. */
   ended(index: number, result: ForEachResult): void | Promise<void>
 }
 
 /**
- * All inputs are checked before the first run starts: INPUT_INVALID, INPUT_MISSING and other errors of a kickoff.
- * Within a function task, the promise stays pending if one of the runs waits.
+ * Checks all inputs before the first run starts. Rejects with INPUT_INVALID, INPUT_MISSING and other errors of a
+ * kickoff. Within a function task, the promise stays pending if one of the runs suspends.
  */
 export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): Promise<ForEachResult[]> {
   const leave = functionCall()?.enter()
@@ -113,12 +115,12 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
     nameOf,
   )
   for (const [index, given] of all.entries()) await naming(index, () => checkKickoff(open, given, ids[index]))
-  // within a function task, a waiting run has no result, and the next run takes its slot
+  // within a function task, a suspended run has no result, and frees its slot for the next run
   let waits = false
   const runOne = async (read: ItemInputs, index: number): Promise<ForEachResult | undefined> => {
     const id = ids[index]
     try {
-      const inputs = read.again ? await readRawInputs((list as readonly unknown[])[index]) : read
+      const inputs = read.rereadFiles ? await readRawInputs((list as readonly unknown[])[index]) : read
       const waiting = Promise.withResolvers<undefined>()
       const begin = async (): Promise<StartedRun> => {
         const started = await kickoff(open, { id, inputs, reuse, choices })
@@ -129,9 +131,9 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
       waits ||= result === undefined
       return result
     } catch (error) {
-      const known = asRepriseError(error)
-      const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
-      return { ...noResult(known.runId ?? id, known.message), status, error: known }
+      const failure = asRepriseError(error)
+      const status = failure.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
+      return { ...noResult(failure.runId ?? id, failure.message), status, error: failure }
     }
   }
   let ended = 0
@@ -155,21 +157,24 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
 }
 
 interface ItemInputs extends RawInputs {
-  /** Files are read again when the run starts. */
-  readonly again: boolean
+  /** Whether to read the files again when the run starts. */
+  readonly rereadFiles: boolean
 }
 
-/** Drops file contents: those of all runs together may not fit in memory. They are read again when their run starts. */
+/**
+ * Reads the inputs of one run, without file contents: those of all runs may not fit in memory together. They are read
+ * again when the run starts.
+ */
 async function readItem(item: unknown): Promise<ItemInputs> {
   const given = await readRawInputs(item)
-  return { ...given, files: noFiles, again: given.files.size > 0 }
+  return { ...given, files: noFiles, rereadFiles: given.files.size > 0 }
 }
 
 function noResult(runId: string | undefined, words: string): NoResult {
   return { runId, raw: '', output: undefined, toString: () => words }
 }
 
-/** A text is the prefix of each id: `nightly-1`, `nightly-2`. A function returns each id. */
+/** Returns the run ids. A string is the prefix of each id (`nightly-1`, `nightly-2`); a function returns each id. */
 async function runIds(
   id: unknown,
   all: readonly Inputs[],
@@ -209,7 +214,7 @@ async function withItemName<T>(name: string, work: () => T | Promise<T>): Promis
     return await work()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    // missing inputs of one run must not be given to all
+    // a missing input of one run must not be passed to all runs
     const missing = error.next?.type === 'give'
     throw reworded(
       error,

@@ -1,6 +1,6 @@
-// replay, fork and refresh start a new run from an old one; they differ only in their options. If the id exists and
-// comes from the same call, that run continues. A refresh that finds nothing stale starts no run, since the new run
-// would equal the old one, unless an id is given, under which the caller expects a run.
+// replay, fork and refresh: start a new run from an old one. The three differ only in their options. If a run with the
+// given id exists and comes from the same call, it is continued. A refresh without stale tasks starts no run, since the
+// new run would equal the old one, except if an id is given: then the caller expects a run with that id.
 import type {
   Engine,
   ExecuteOptions,
@@ -73,13 +73,13 @@ export interface NewRunOptions<Reference = TaskReference, Names extends InputsBy
   extends ExecuteChoices<Reference>, PlanConfirmation, TaskDecisionOptions {
   /** The run to start from. Default: the latest run of the crew. */
   readonly runId?: string
-  /** Id of the new run. If it exists, that run continues, or its stored result is returned. Default: a new id. */
+  /** Id of the new run. If it exists, that run is continued, or its stored result is returned. Default: a new id. */
   readonly id?: string
-  /** Inputs that replace those of the old run; all others are kept. */
+  /** Inputs that replace inputs of the old run. The others are kept. */
   readonly inputs?: Partial<InputsFor<Names>>
   /**
-   * What to do with `once` calls that the old run made: `reuse` their results, call them `again`, or `ask` a person.
-   * Default: `reuse`.
+   * What to do with `once` calls that the old run made. `reuse`: reuse their results. `again`: call the tools again.
+   * `ask`: ask a person. Default: `reuse`.
    */
   readonly effects?: EffectsPolicy
 }
@@ -88,11 +88,13 @@ export interface ReplayOptions<Reference = TaskReference, Names extends InputsBy
   Reference,
   Names
 > {
-  /** `descendants`: execute only the tasks that depend on the task. Default: execute every later task. */
+  /**
+   * `descendants`: execute only the given task and the tasks that depend on it. Default: also execute every later task.
+   */
   readonly only?: 'descendants'
   /**
-   * What to do with outdated outputs among the restored ones. `keep`: keep and report them. `rerun`: execute their
-   * tasks too. `refuse`: reject with OUTPUT_STALE. Default: `keep`; for a fork without `from` and `retry`, `rerun`.
+   * What to do with restored outputs that are stale. `keep`: keep and report them. `rerun`: execute their tasks, too.
+   * `refuse`: reject with OUTPUT_STALE. Default: `keep`; for a fork without `from` and `retry`: `rerun`.
    */
   readonly stale?: StalePolicy
 }
@@ -105,22 +107,25 @@ export interface ForkOptions<
   /** Execute this task and every later one. Default: execute only tasks that are stale or have no output. */
   readonly from?: Reference
   /**
-   * `failed`: execute the failed tasks, the tasks skipped because of them, and what depends on either; keep all other
-   * outputs. OPTION_INVALID if no task of the run failed.
+   * `failed`: execute the failed tasks, the tasks skipped because of them, and all tasks that depend on these; keep all
+   * other outputs. Rejects with OPTION_INVALID if no task of the run failed.
    */
   readonly retry?: RetryPolicy
-  /** Outputs by task name, which replace the recorded ones. Tasks that depend on them are executed. */
+  /** Outputs by task name, which replace the recorded ones. The tasks that depend on them are executed. */
   readonly outputs?: Outputs
-  /** Name of the author of these outputs, for the journal. */
+  /** Author of these outputs, recorded in the journal. */
   readonly by?: string
 }
 
-/** Values before the transforms of their schemas. The type is conditional only so that hints show its members. */
+/**
+ * Replacement outputs by task name, before the transforms of their schemas. The type is conditional only so that
+ * editors show its members.
+ */
 export type OutputsFor<T extends Tasks> = T extends Tasks
   ? { readonly [K in T[number] as K['name']]?: RawOf<K> }
   : never
 
-export type ForkVerb = 'replay' | 'fork' | 'refresh'
+type ForkVerb = 'replay' | 'fork' | 'refresh'
 
 const newRunKeys = ['runId', 'id', 'inputs', 'effects', 'onPlan', ...decisionKeys, ...executeKeys]
 const forkKeys: { readonly [verb in ForkVerb]: readonly string[] } = {
@@ -129,10 +134,10 @@ const forkKeys: { readonly [verb in ForkVerb]: readonly string[] } = {
   refresh: newRunKeys,
 }
 
-/** A fork request whose inputs are not yet merged with those of the old run. */
+/** A fork request with the inputs of the call, which are not yet merged with those of the old run. */
 export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
   readonly given: RawInputs
-  /** The old run. Undefined: the latest run. */
+  /** The old run. Undefined for the latest run. */
   readonly run: string | undefined
   readonly id: string | undefined
   /** Decisions about recorded work that the crew has no task for. */
@@ -140,15 +145,15 @@ export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
   readonly choices: ExecuteOptions
 }
 
-export interface ForkRunRequest extends NewRunRequest {
-  /** refresh: if nothing is stale, return the old run. */
+interface ForkRunRequest extends NewRunRequest {
+  /** For a refresh: return the old run if no task is stale. */
   readonly onlyIfStale: boolean
   readonly onPlan: OnPlan | undefined
 }
 
 /**
- * Reads a replay, fork or refresh; `fixed` is set by the method, not by its options. OPTION_INVALID, OPTION_UNKNOWN,
- * TASK_NOT_FOUND, INPUT_INVALID.
+ * Checks the options of a replay, fork or refresh. `fixed` are options that the method sets itself. Rejects with
+ * OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND or INPUT_INVALID.
  */
 export async function readFork(
   crew: CrewDefinition,
@@ -194,7 +199,7 @@ export async function readNewRun(
 
 type Optional<Options> = { readonly [Key in keyof Options]?: Options[Key] | undefined }
 
-/** OPTION_INVALID if the run would stop before it starts. */
+/** Throws OPTION_INVALID if the run would stop before the task that it starts with. */
 function checkThrough({ tasks }: CrewDefinition, from: TaskDefinition | undefined, through: string | undefined): void {
   if (!from || through === undefined || tasks.findIndex(({ name }) => name === through) >= tasks.indexOf(from)) return
   const words = `through is ${through}, which comes before ${from.name}, where the new run starts; name that task or a later one`
@@ -220,7 +225,7 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
     logStart(crew, state.run, 'nothing is stale')
     return executeHere(open, engineFor(opened, state.run), { state, hold: undefined }, choices)
   }
-  const { parent, over, inputs, given, files, tasks, entries, compared } = onPlan
+  const { parent, overrides, inputs, given, files, tasks, entries, compared } = onPlan
     ? await confirmForkPlan(open, engine, request, { onPlan, planned })
     : planned
   for (const orphan of compared.orphaned) {
@@ -235,7 +240,7 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
       run: parent.run,
       incarnation: parent.incarnation,
       ...defined({ from: from?.name }),
-      request: requestDigest(request, over),
+      request: requestDigest(request, overrides),
     },
     plan: tasks,
     ...(calls.length > 0 ? { calls } : {}),
@@ -243,7 +248,7 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
     ...defined({ effects: effects === 'reuse' ? undefined : effects, module: open.module }),
   }
   const hold = await createRun(engine, crew, { run, inputs, given, files, through: choices.through, origin, entries })
-  // undefined: a concurrent call just created a run with this id
+  // undefined if a concurrent call has just created a run with this id
   return hold ? executeHere(open, engine, { state: hold.state, hold }, choices) : resumeSame()
 }
 
@@ -259,7 +264,7 @@ function isUnchanged({ parent, inputs, tasks }: PlannedRun): boolean {
   )
 }
 
-/** Asks for confirmation. If the old run advanced meanwhile, plans again, and asks again if the plan changed. */
+/** Calls `onPlan`. If the old run advances meanwhile, plans again, and calls `onPlan` again if the plan has changed. */
 async function confirmForkPlan(
   open: OpenCrew,
   engine: Engine,
@@ -279,14 +284,14 @@ async function confirmForkPlan(
   }
 }
 
-/** Plans, and checks the models, which only execution needs. MODEL_INVALID, MODEL_KEY_MISSING. */
+/** Plans, and checks the models, which only an execution needs. Rejects with MODEL_INVALID or MODEL_KEY_MISSING. */
 async function planExecutable(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
   const planned = await planNewRun(open, engine, request)
   checkModels(open.definition.tasks.filter(isExecutedBy(planned.tasks)))
   return planned
 }
 
-/** Compares journals: a step writes nothing else. */
+/** Whether a process executes the run, or has written entries since the run was read. */
 async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState): Promise<boolean> {
   const row = await engine.store.row(run)
   if ((await runExecutor(engine, run)) !== undefined || !row || !isRowOfRun(row, incarnation)) return true
@@ -294,28 +299,30 @@ async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState):
   return false
 }
 
-export interface PlannedRun extends RunInputs, ForkPlan {
+interface PlannedRun extends RunInputs, ForkPlan {
   readonly parent: RunState
   /** Inputs that override those of the old run. */
-  readonly over: Inputs
+  readonly overrides: Inputs
   readonly compared: TaskComparison
 }
 
-/** RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE, and errors of the inputs of the tasks to execute. */
+/**
+ * Plans a new run. Rejects with RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE, or the errors of inputs of the tasks to execute.
+ */
 export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
   const { definition: crew } = open
   const { state } = await readRun(engine.store, request.run ?? (await latestAtRest(open, engine)))
   checkReadable(state, crew.name)
   const compared = await compareTasks(crew, state, request.decisions)
   const parent = withTaskChanges(state, compared.changes)
-  const over = resolveInputs(request.given, parent.given ?? parent.inputs)
-  checkInputNames(crew, over, parent)
-  const made = await overrideInputs(crew, parent, over, request.given.files)
+  const overrides = resolveInputs(request.given, parent.given ?? parent.inputs)
+  checkInputNames(crew, overrides, parent)
+  const merged = await overrideInputs(crew, parent, overrides, request.given.files)
   await checkBudgetPrices(crew)
-  const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })
-  await checkPlanned(crew, made.inputs, isExecutedBy(tasks))
+  const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: merged.inputs })
+  await checkPlanned(crew, merged.inputs, isExecutedBy(tasks))
   const estimated = await withEstimates(engine, crew, tasks, parent)
-  return { parent, over, ...made, tasks: estimated, entries, compared }
+  return { parent, overrides, ...merged, tasks: estimated, entries, compared }
 }
 
 function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => boolean {
@@ -323,7 +330,7 @@ function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => b
   return (task) => executed.has(task.name)
 }
 
-/** The plan in its public form. */
+/** Returns the plan in its public form. */
 export function forkPlan({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
   const { parent, inputs, tasks, compared } = planned
   return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, ...compared, warnings: [] })

@@ -1,4 +1,4 @@
-// kickoff: starts a new run, or resumes the existing run with the given id.
+// kickoff: starts a new run, or continues the existing run with the given id.
 import type { Hold } from '../../engine/lease/hold.ts'
 import { localRunKey } from '../../engine/lease/leased-tree.ts'
 import { createRun, type NewRun } from '../../engine/run/create-run.ts'
@@ -63,23 +63,23 @@ export type KickoffOptions<Reference = TaskReference, Names extends InputsBy = s
   PlanConfirmation &
   WhenHeldOption & {
     /**
-     * Run id. If no run has it, the run starts under it. If the run is unfinished or failed, it is resumed; if it is
+     * Run id. If no run has this id, a new run starts. If that run is unfinished or failed, it is resumed; if it is
      * completed, its stored result is returned. Default: a new id.
      */
     readonly id?: string
-    /** Reuse outputs of earlier runs with the same inputs. Default: false. */
+    /** Whether to reuse outputs of earlier runs with the same inputs. Default: false. */
     readonly reuse?: Reuse
   } & InputsOption<Names>
 
-/** Arguments of `kickoff`: options are optional if no input is required. */
+/** Arguments of `kickoff`. The options may be omitted if no input is required. */
 export type Kickoff<Reference, Names extends InputsBy> =
   NeedsInputs<Names> extends true
     ? [options: KickoffOptions<Reference, Names>]
     : [options?: KickoffOptions<Reference, Names>]
 
-export interface KickoffRequest {
+interface KickoffRequest {
   readonly id: string | undefined
-  /** Undefined if not given: an existing run then keeps its own. */
+  /** Undefined if not passed: an existing run then keeps its inputs. */
   readonly inputs: RawInputs | undefined
   readonly reuse: RunState['reuse']
   readonly onPlan?: OnPlan | undefined
@@ -87,7 +87,7 @@ export interface KickoffRequest {
   readonly choices: ExecuteOptions
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */
+/** Checks the options of `kickoff`. Rejects with OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND or INPUT_INVALID. */
 export async function readKickoff(
   crew: CrewDefinition,
   options: Partial<KickoffOptions<TaskReference, InputsBy>> = {},
@@ -114,11 +114,11 @@ export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
   if (id === undefined || !(await engine.store.row(run))) {
-    const made = await prepareKickoff(engine, crew, request, given ? resolveInputs(given) : {})
+    const prepared = await prepareKickoff(engine, crew, request, given ? resolveInputs(given) : {})
     logStart(crew, run, 'kickoff')
     const hold = await createOnce(engine, crew, {
       run,
-      ...made,
+      ...prepared,
       through: choices.through,
       origin: defined({ reuse, module: open.module }),
     })
@@ -128,7 +128,7 @@ export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<
   return resumeOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
 }
 
-/** All checks of a new run, and `onPlan`. */
+/** Makes all checks of a new run, and calls `onPlan`. */
 async function prepareKickoff(
   engine: Engine,
   crew: CrewDefinition,
@@ -136,35 +136,38 @@ async function prepareKickoff(
   inputs: Inputs,
 ): Promise<RunInputs> {
   checkInputNames(crew, inputs)
-  const made = await prepareInputs(crew, inputs, given?.files)
-  await checkExecutable(crew, made.inputs, () => true)
+  const prepared = await prepareInputs(crew, inputs, given?.files)
+  await checkExecutable(crew, prepared.inputs, () => true)
   await checkBudgetPrices(crew)
-  if (onPlan) await confirmPlan(onPlan, await kickoffPlan(engine, crew, made.inputs, { reuse, ...choices }))
-  return made
+  if (onPlan) await confirmPlan(onPlan, await kickoffPlan(engine, crew, prepared.inputs, { reuse, ...choices }))
+  return prepared
 }
 
-/** Kickoff within a function task: starts a child run. */
+/** Starts a child run, for a kickoff within a function task. */
 async function startChild(open: OpenCrew, call: FunctionCall, request: KickoffRequest): Promise<StartedRun> {
   const { definition: crew } = open
   const { id, inputs: given, reuse, choices } = request
   const inputs = given ? resolveInputs(given) : {}
-  const kickedOff = await kickoffChild(call, {
+  const child = await kickoffChild(call, {
     name: kickoffName(call, id, crew.name, inputs),
     crew,
     engine: engineFor,
     options: choices,
     isSame: (state) => !given || hasSameInputs(state, given),
     async make() {
-      const made = await prepareKickoff(call.life.engine, crew, request, inputs)
-      return { ...made, through: choices.through, origin: defined({ reuse, module: open.module }) }
+      const prepared = await prepareKickoff(call.life.engine, crew, request, inputs)
+      return { ...prepared, through: choices.through, origin: defined({ reuse, module: open.module }) }
     },
   })
-  const { engine, opened } = kickedOff
+  const { engine, opened } = child
   logStart(crew, opened.state.run, 'kickoff')
-  return executeHere(open, engine, opened, choices, kickedOff)
+  return executeHere(open, engine, opened, choices, child)
 }
 
-/** The function call whose child the new run becomes, if possible. A warning says why not. */
+/**
+ * Returns the function call in which the new run becomes a child run. Undefined if it cannot become one; a warning says
+ * why.
+ */
 async function findParentCall(
   open: OpenCrew,
   code: RunningCode,
@@ -172,7 +175,7 @@ async function findParentCall(
 ): Promise<FunctionCall | undefined> {
   const { call } = code
   const { name } = open.definition
-  // this attempt is abandoned, and the function will be called again
+  // this attempt has been abandoned, and the function will be called again
   if (call?.interruptible.aborted) return new Promise(() => {})
   const why = call ? await whyNotChild(open, call, id) : 'only kickoffs of function tasks start child runs'
   if (why === undefined) return call
@@ -180,18 +183,22 @@ async function findParentCall(
   return undefined
 }
 
+/** Returns why a kickoff cannot start a child run of the call; undefined if it can. */
 async function whyNotChild(open: OpenCrew, call: FunctionCall, id: string | undefined): Promise<string | undefined> {
   if (call.isOver) return 'the function had already returned'
   const { engine, state } = call.life
   if (open.hasStore && localRunKey(await open.engine(), '') !== localRunKey(engine, ''))
     return 'its crew has another store'
-  // an existing run with this id would not be found as a child
+  // a child run gets an id of its own, so that an existing run with this id would not be found
   const isOwnStore = open.hasStore || isDefaultPlace(engine.store.url)
-  const mayBeThere = isOwnStore && id !== undefined && id !== state.run
-  return mayBeThere && (await engine.store.row(id)) ? 'a run with this id already exists' : undefined
+  const mayExist = isOwnStore && id !== undefined && id !== state.run
+  return mayExist && (await engine.store.row(id)) ? 'a run with this id already exists' : undefined
 }
 
-/** Of concurrent calls with the same id, one creates the run; the others get undefined, once it exists. */
+/**
+ * Creates a run. If several calls use the same id concurrently, one of them creates the run; for the others, resolves
+ * with undefined once the run exists.
+ */
 function createOnce(engine: Engine, crew: CrewDefinition, created: NewRun): Promise<Hold | undefined> {
   return engine.world.process.creating(localRunKey(engine, created.run), () =>
     createRun(engine, crew, created).catch((error: unknown) => {
@@ -212,15 +219,15 @@ export async function kickoffPlan(
 }
 
 /**
- * Checks that a kickoff with these inputs would not be refused. INPUT_MISSING, INPUT_UNKNOWN, INPUT_INVALID,
- * MODEL_INVALID, MODEL_KEY_MISSING.
+ * Checks that a kickoff with these inputs would not be refused. Rejects with INPUT_MISSING, INPUT_UNKNOWN,
+ * INPUT_INVALID, MODEL_INVALID or MODEL_KEY_MISSING.
  */
 export async function checkKickoff(open: OpenCrew, given: RawInputs, id: string | undefined): Promise<void> {
   const stored = given.gone.size > 0 && id !== undefined ? await storedInputs(open, id) : undefined
   const inputs = resolveInputs(given, stored, true)
   const { tasks, callbacks } = open.definition
   checkInputNames(open.definition, inputs)
-  // the result of the callback is not known yet
+  // `beforeKickoff` determines the inputs, and is only called when the run starts
   if (callbacks?.before) return
   await checkTaskInputs(tasks, await parseInputs(open.definition, inputs))
   checkModels(tasks)

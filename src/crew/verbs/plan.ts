@@ -1,4 +1,4 @@
-// plan: what a kickoff, resume or fork would do. Writes nothing and calls no model.
+// plan: reports what a kickoff, resume or fork would do. Writes nothing and calls no model.
 import { type ChangedPolicy, type CrewDefinition, changedPolicies } from '../../engine/definition.ts'
 import { readRun } from '../../read/read-run.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
@@ -21,11 +21,11 @@ export interface PlanOptions<
   Names extends InputsBy = string,
   Outputs = OutputsFor<Tasks>,
 > extends Omit<ForkOptions<Reference, Names, Outputs>, 'id' | 'onQuestion' | 'onPlan' | 'signal' | 'by'> {
-  /** The call to plan. Default: `fork` if there is a run or an option implies one, else `kickoff`. */
+  /** The call to plan. Default: `fork` if the crew has a run or an option implies it, else `kickoff`. */
   readonly of?: 'fork' | 'resume' | 'kickoff'
-  /** For a resume: what to do with a started task whose code has changed. Default: `continue`. */
+  /** For a resume: what to do with a started task whose definition has changed. Default: `continue`. */
   readonly changed?: ChangedPolicy
-  /** For a kickoff: reuse outputs of earlier runs with the same inputs. Default: false. */
+  /** For a kickoff: whether to reuse outputs of earlier runs with the same inputs. Default: false. */
   readonly reuse?: Reuse
 }
 
@@ -44,19 +44,19 @@ const planKeys = {
 }
 
 /**
- * Checks the options of `crew.plan` or `run.plan`. OPTION_INVALID; OPTION_UNKNOWN also for an option that the planned
- * call doesn't have.
+ * Checks the names of the options of `crew.plan` or `run.plan`. Throws OPTION_INVALID, or OPTION_UNKNOWN, also for an
+ * option that the planned call does not have.
  */
-function checkPlanOptions(options: PlanOptions<TaskReference, InputsBy>, whose: 'crew' | 'run'): void {
+function checkPlanOptions(options: PlanOptions<TaskReference, InputsBy>, owner: 'crew' | 'run'): void {
   const of: unknown = isRecord(options) ? options.of : undefined
-  const kinds = Object.entries(planKeys).filter(([kind]) => whose === 'crew' || kind !== 'kickoff')
+  const kinds = Object.entries(planKeys).filter(([kind]) => owner === 'crew' || kind !== 'kickoff')
   const known = kinds.find(([kind]) => kind === of)
   const keys = known?.[1] ?? kinds.flatMap(([, all]) => all)
   const what = known ? `the plan of a ${known[0]}` : 'plan'
   checkKeys(
     what,
     options,
-    [...new Set(keys)].filter((key) => whose === 'crew' || key !== 'runId'),
+    [...new Set(keys)].filter((key) => owner === 'crew' || key !== 'runId'),
     'inputs',
   )
   optional('of', options.of, oneOf(kinds.map(([kind]) => kind)))
@@ -68,7 +68,7 @@ export interface PlanRequest extends NewRunRequest {
   readonly reuse: RunState['reuse']
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */
+/** Reads the options of `plan`. Rejects with OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND or INPUT_INVALID. */
 export async function readPlan(
   crew: CrewDefinition,
   options: PlanOptions<TaskReference, InputsBy>,
@@ -88,9 +88,9 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
   const engine = await open.engine()
   const { run, changed, reuse, choices, decisions } = request
   const { through } = choices
-  const forks =
+  const impliesFork =
     run !== undefined || request.from !== undefined || request.retry !== undefined || (request.outputs?.size ?? 0) > 0
-  const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
+  const of = request.of ?? (impliesFork || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
   switch (of) {
     case 'kickoff': {
       const given = resolveInputs(request.given)
@@ -104,9 +104,9 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
       checkResumable(crew, state)
       if (state.status === 'completed') return resumePlan(engine, crew, state, { changed, through })
       const compared = await comparedForView(crew, state, decisions, engine.store)
-      const now = withTaskChanges(state, compared.changes)
-      await checkPlanned(crew, state.inputs, isOpen(now), hasStarted(now))
-      return resumePlan(engine, crew, now, { changed, through }, compared)
+      const updated = withTaskChanges(state, compared.changes)
+      await checkPlanned(crew, state.inputs, isOpen(updated), hasStarted(updated))
+      return resumePlan(engine, crew, updated, { changed, through }, compared)
     }
     case 'fork':
       return forkPlan(open, await planNewRun(open, engine, request), through)

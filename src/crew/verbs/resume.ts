@@ -1,4 +1,5 @@
-// resume: continues the given run, the latest unfinished run, or the run that an identical call created.
+// resume: continues a run. Also continues the run that an earlier kickoff or fork with the same id created, and enters
+// runs for workers.
 import {
   changedPolicies,
   type Engine,
@@ -68,7 +69,7 @@ export interface ResumeOptions<Reference = TaskReference>
   readonly budget?: Limit
 }
 
-export interface ResumeRequest {
+interface ResumeRequest {
   /** Undefined: the latest unfinished run. */
   readonly run: string | undefined
   readonly onPlan?: OnPlan | undefined
@@ -76,7 +77,7 @@ export interface ResumeRequest {
   readonly choices: ExecuteOptions
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+/** Checks the options of `resume`. Throws OPTION_INVALID, OPTION_UNKNOWN or TASK_NOT_FOUND. */
 export function readResume(crew: CrewDefinition, run: string | undefined, options: ResumeOptions): ResumeRequest {
   checkKeys('resume', options, ['changed', 'budget', 'onPlan', 'whenHeld', ...decisionKeys, ...executeKeys])
   const { budget } = options
@@ -96,26 +97,29 @@ export async function resume(open: OpenCrew, { run, ...request }: ResumeRequest)
   return resumeOrFollow(open, engineFor(opened, id), id, request)
 }
 
-export interface EnterRequest {
-  /** Called with the run before anything is written; may refuse it. */
+interface EnterRequest {
+  /** Called with the state of the run before anything is written. May refuse the run by throwing. */
   readonly check?: ((state: RunState) => void | Promise<void>) | undefined
   readonly onPlan?: OnPlan | undefined
   readonly choices: ExecuteOptions
-  /** Set when a worker claims the run. */
+  /** Set if a worker claims the run. */
   readonly claim?: WorkerClaim | undefined
 }
 
-/** A worker's claim: the run is only continued if it is due, with the options of its last process. */
-export interface WorkerClaim {
+/** A worker's claim of a run, which is only continued if it is due. */
+interface WorkerClaim {
   readonly lease: TimedLease | undefined
-  /** As it was just read. */
+  /** The row of the run, as just read. */
   readonly row: RunRow
   readonly via: DispatchedBy | undefined
-  /** The store says that the run is due, whatever the clock of this process says. */
+  /** The store considers the run due, whatever the clock of this process says. */
   readonly isDue: boolean
 }
 
-/** Opens a run and enters it, unless it is completed, parked, or claimed before it is due. */
+/**
+ * Opens a run and enters it. The result has no hold if there is nothing to execute: if the run is completed or parked,
+ * or was claimed before it is due.
+ */
 export async function enterHere(
   open: OpenCrew,
   engine: Engine,
@@ -136,7 +140,7 @@ export async function enterHere(
   }
 }
 
-/** `onPlan` is called while the lease is held, so that the approved plan is executed. */
+/** Calls `onPlan` while the lease is held, so that exactly the approved plan is executed. */
 async function enterOpened(
   { definition: crew }: OpenCrew,
   engine: Engine,
@@ -167,7 +171,7 @@ async function enterOpened(
   return { state, hold }
 }
 
-/** Executes the run here; with `whenHeld: 'follow'`, follows it if another call executes it. */
+/** Executes the run in this process. With `whenHeld: 'follow'`, follows it if another call executes it. */
 export async function resumeOrFollow(
   open: OpenCrew,
   engine: Engine,
@@ -188,13 +192,13 @@ export async function resumeOrFollow(
     return { run, result: follow(state, held) }
   }
 
-  /** The other process's result; if that process leaves the run, the result of continuing it here. */
+  /** Resolves with the result of the other call. If that call leaves the run unfinished, continues the run here. */
   async function follow(state: RunState, held: RepriseError): Promise<RunResult> {
-    const done = await waitForHolder(engine, state, choices.signal).catch((error: unknown) => {
+    const outcome = await waitForHolder(engine, state, choices.signal).catch((error: unknown) => {
       throw choices.signal?.aborted ? held : error
     })
-    const here = done === 'rest' ? undefined : await resumeOrFollow(open, engine, run, request)
-    return (await here?.result) ?? waitForResult(engine, crew, run)
+    const continued = outcome === 'rest' ? undefined : await resumeOrFollow(open, engine, run, request)
+    return (await continued?.result) ?? waitForResult(engine, crew, run)
   }
 }
 

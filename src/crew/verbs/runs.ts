@@ -1,5 +1,5 @@
-// Lists the runs of a crew, newest first: as an async iterable, or one page. Finds the default run of calls without a
-// run id: the crew's latest.
+// runs: lists the runs of a crew, newest first, as an async iterable or one page. Also finds the latest run, which is
+// the default of calls without a run id.
 import { defined, whole, oneOf, wrong, optional, flag, time, checkKeys, isRecord } from '../../base/options.ts'
 import { backtestName } from '../../read/backtest-name.ts'
 import type { OpenCrew } from '../open-crew.ts'
@@ -19,25 +19,25 @@ export interface RunsOptions {
   readonly status?: RunViewStatus | readonly RunViewStatus[]
   /** Only forks of this run. */
   readonly parent?: string
-  /** Only runs created at this time or later: a Date, or an ISO 8601 text. */
+  /** Only runs created at this time or later: a Date, or an ISO 8601 string. */
   readonly since?: Date | string
-  /** Only runs created before this time. */
+  /** Only runs created before this time: a Date, or an ISO 8601 string. */
   readonly until?: Date | string
-  /** Only runs that follow this one in the list: the last run of a page, or its id. */
+  /** Only runs that come after this one in the list: the last run of the previous page, or its id. */
   readonly before?: RunPosition
-  /** List the runs of backtests instead of the crew's own runs. Default: false. */
+  /** Whether to list the runs of backtests instead of the runs of the crew. Default: false. */
   readonly backtests?: boolean
 }
 
 export interface RunList extends AsyncIterable<RunSummary> {
   /**
-   * Returns the first page. Default: 20 runs. The next page: `runs({ …, before: last }).page()`. Rejects with
+   * Returns the first page. Default: 20 runs. For the next page, call `runs({ …, before: last }).page()`. Rejects with
    * OPTION_INVALID or RUN_NOT_FOUND.
    */
   page(limit?: number): Promise<RunSummary[]>
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function runList(open: OpenCrew, options: RunsOptions): RunList {
   const { name, prices } = open.definition
   const read = readFilter(options)
@@ -56,17 +56,17 @@ export function runList(open: OpenCrew, options: RunsOptions): RunList {
 
 const statuses = oneOf(Object.keys(runViewStatuses) as RunViewStatus[])
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. */
 function readFilter(options: RunsOptions): RunsFilter {
   checkKeys('runs', options, ['status', 'parent', 'since', 'until', 'before', 'backtests'])
   const { status, parent, since, until, before } = options
-  const known =
+  const isPosition =
     typeof before === 'string' ||
     (isRecord(before) && typeof before.runId === 'string' && typeof before.createdAt === 'string')
-  if (before !== undefined && !known) {
+  if (before !== undefined && !isPosition) {
     throw wrong('before', before, 'a run of the previous page, or its id')
   }
-  for (const one of status === undefined ? [] : [status].flat()) statuses.read('status', one)
+  for (const given of status === undefined ? [] : [status].flat()) statuses.read('status', given)
   optional('backtests', options.backtests, flag)
   return defined({
     status: status && [status].flat(),
@@ -76,14 +76,14 @@ function readFilter(options: RunsOptions): RunsFilter {
   })
 }
 
-/** RUN_NOT_FOUND if no run is unfinished. */
+/** Finds the latest unfinished run. Rejects with RUN_NOT_FOUND if there is none. */
 export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string> {
   return findLatest(open, engine, ['queued', 'running', 'suspended', 'failed'])
 }
 
 /**
- * RUN_HELD if a process executes the latest run, since it may still do what the fork would do. RUN_NOT_FOUND if there
- * is none.
+ * Finds the latest run. Rejects with RUN_HELD if a process executes it, since it may still do what the fork would do,
+ * and with RUN_NOT_FOUND if there is none.
  */
 export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<string> {
   const run = await findLatest(open, engine)
@@ -93,7 +93,10 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
   throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
 }
 
-/** Undefined if the crew has no such run. A delayed run is the last choice. */
+/**
+ * Returns the latest root run, by default with any status; undefined if there is none. A delayed run is only returned
+ * if there is no other.
+ */
 export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
   const now = await store.now()
   let delayed: string | undefined
@@ -111,9 +114,9 @@ async function findLatest({ definition, named }: OpenCrew, engine: Engine, statu
   const { name } = definition
   const found = await latestRun(engine, name, status)
   if (found !== undefined) return found
-  const unnamed = named ? '' : ' (it has no name, so its tasks identify it)'
+  const remark = named ? '' : ' (it has no name, so its tasks identify it)'
   const words = status ? 'no unfinished run' : 'no run'
-  const over = status && (await latestRun(engine, name))
-  const next = over ? ({ type: 'refresh', runId: over } as const) : ({ type: 'kickoff' } as const)
-  throw new RepriseError('RUN_NOT_FOUND', `crew ${name}${unnamed} has ${words} in ${engine.store.url}`, { next })
+  const completed = status && (await latestRun(engine, name))
+  const next = completed ? ({ type: 'refresh', runId: completed } as const) : ({ type: 'kickoff' } as const)
+  throw new RepriseError('RUN_NOT_FOUND', `crew ${name}${remark} has ${words} in ${engine.store.url}`, { next })
 }

@@ -1,4 +1,4 @@
-// Options that several methods of a crew and a run have, with their checks.
+// Options that several methods of a crew and a run have, with their types and checks.
 import {
   check,
   listOf,
@@ -22,14 +22,14 @@ import type { InputsOf } from '../task.ts'
 import { redact } from '../../secrets/redact.ts'
 
 export interface ExecuteChoices<Reference = TaskReference> {
-  /** Stop after this task, and suspend the run; a resume continues after it. Default: execute all tasks. */
+  /** Stop after this task and suspend the run; a resume continues after it. Default: execute all tasks. */
   readonly through?: Reference
   /**
-   * Called for each question of the run; its return value is the answer. `undefined` leaves the question open and
-   * suspends the run. Default: all questions stay open.
+   * Called for each question of the run; its return value is the answer. If it returns `undefined`, the question stays
+   * open and the run suspends. Default: all questions stay open.
    */
   readonly onQuestion?: OnQuestion
-  /** Stops the work in this process and suspends the run. */
+  /** Stops executing the run in this process, and suspends it. */
   readonly signal?: AbortSignal
 }
 
@@ -40,21 +40,22 @@ export const whenHeldPolicies = ['refuse', 'follow'] as const
 export interface WhenHeldOption {
   /**
    * What to do if another call, in this process or another, executes the run. `refuse`: reject with RUN_HELD. `follow`:
-   * wait for its result, and take the run over if its process dies; the other options of this call, such as `through`
-   * and `onQuestion`, apply from then on, and `signal` stops the wait (RUN_HELD), not the run. Default: `refuse`.
+   * wait for the result of that call; until then, `signal` stops the wait (RUN_HELD), not the run. If the process of
+   * that call dies, this call takes over the run, and its other options apply, such as `through` and `onQuestion`.
+   * Default: `refuse`.
    */
   readonly whenHeld?: WhenHeld
 }
 
 export interface PlanConfirmation {
   /**
-   * Called with the plan before anything happens. `true`: the plan is executed. `false`: nothing happens, and the call
-   * rejects with PLAN_REFUSED. Default: execute without asking.
+   * Called with the plan before anything else happens. If it returns `true`, the plan is executed. If it returns
+   * `false`, nothing happens, and the call rejects with PLAN_REFUSED. Default: execute without confirmation.
    */
   readonly onPlan?: OnPlan
 }
 
-/** Signature of a change to a run, recorded in its journal. */
+/** Author of a change to a run, recorded in its journal. */
 export interface SignedBy {
   /** Name of the person or system. */
   readonly by?: string | undefined
@@ -65,24 +66,24 @@ export type Decision = WithoutBy<Answer>
 type WithoutBy<A> = A extends unknown ? Omit<A, 'by'> : never
 
 /**
- * Reuse outputs of any run of the crew, if texts, code, inputs and context were the same; with `maxAgeSeconds`, only
- * outputs up to that age.
+ * Whether to reuse outputs of any run of the crew if texts, code, inputs and context are the same. With
+ * `maxAgeSeconds`, only outputs up to that age.
  */
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
 /** Names of the inputs that the texts of these tasks use. */
 export type InputNamesOf<T extends Tasks> = InputsOf<T[number]>
 
-/** Identifies the inputs of a crew: the type that its schema takes, or else the names in its texts. */
+/** Identifies the inputs of a crew: by the type that its schema accepts, else by the names in its texts. */
 export type InputsWith<T extends Tasks, Given extends object> = [Given] extends [never] ? InputNamesOf<T> : Given
 
 export type InputsOption<Names extends InputsBy> =
   NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
 
 /**
- * Arguments of a call without arguments. If inputs are required, nothing fits this, and the compiler names the inputs.
- * A call with an argument has too many for it, so that the compiler error is about the options alone. The first branch
- * is never taken: there the compiler infers how many arguments there are.
+ * Arguments of a call without arguments. If inputs are required, no arguments fit, and the compiler error names the
+ * inputs. A call with an argument has too many arguments for this overload, so that its compiler error is about the
+ * options. The first branch is never taken: in it, the compiler infers the number of arguments.
  */
 export type NoArguments<Given extends readonly unknown[], Names extends InputsBy> = readonly [
   unknown,
@@ -96,18 +97,21 @@ type MissingInputs<Names extends string> = readonly unknown[] & {
   readonly [Name in Names as `inputs.${Name}`]: InputValue
 }
 
-/** Decisions about recorded work that the crew has no task for. Tasks of nested crews are named `settle/payout`. */
+/** Decisions about recorded work that the crew has no task for. A task of a nested crew is named `settle/payout`. */
 export interface TaskDecisionOptions {
-  /** New task names by old ones: the task continues what the run recorded under the old name. */
+  /** New task names by old ones. A renamed task continues what the run recorded under its old name. */
   readonly renamed?: { readonly [task: string]: string }
-  /** Tasks to drop: their questions are withdrawn, their child runs are cancelled, and no recorded call is repeated. */
+  /**
+   * Names of tasks to drop: their questions are withdrawn, their child runs are cancelled, and no recorded call is
+   * repeated.
+   */
   readonly removed?: readonly string[]
 }
 
 export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
 export const decisionKeys: readonly string[] = ['renamed', 'removed']
 
-/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+/** Checks the options in `executeKeys`. Throws OPTION_INVALID or TASK_NOT_FOUND. */
 export function readChoices(crew: CrewDefinition, { through, onQuestion, signal }: ExecuteChoices): ExecuteOptions {
   if (onQuestion !== undefined && typeof onQuestion !== 'function') {
     const words = `onQuestion is ${describe(onQuestion)}; give a function that takes a question and returns an answer`
@@ -126,7 +130,7 @@ export function readOnPlan(onPlan: unknown): OnPlan | undefined {
   throw new RepriseError('OPTION_INVALID', words)
 }
 
-/** Returns the form that the journal stores. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Returns the form that the journal stores. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function readReuse(reuse: unknown): { readonly maxAgeSeconds?: number } | undefined {
   if (reuse === undefined || reuse === false) return undefined
   if (reuse === true) return {}
@@ -135,7 +139,7 @@ export function readReuse(reuse: unknown): { readonly maxAgeSeconds?: number } |
   return maxAgeSeconds === undefined ? {} : { maxAgeSeconds: number(0).read('maxAgeSeconds of reuse', maxAgeSeconds) }
 }
 
-/** OPTION_INVALID. */
+/** Throws OPTION_INVALID. */
 export function readDecisions({ renamed, removed }: TaskDecisionOptions): TaskDecisions {
   optional('renamed', renamed, renamedCheck)
   optional('removed', removed, listOf('a list of task names', text.expected, isName))
@@ -149,7 +153,7 @@ const renamedCheck: Check<{ readonly [task: string]: string }> = check(
   (value) => isRecord(value) && Object.values(value).every(isName),
 )
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function readSignedBy(verb: string, options: SignedBy): { readonly by?: string } {
   checkKeys(verb, options, ['by'])
   return signedFields(options)
@@ -160,23 +164,26 @@ export function signedFields({ by }: SignedBy): { readonly by?: string } {
   return { by: text.read('by', by) }
 }
 
-/** Calls `onPlan`. PLAN_REFUSED if it returns false; OPTION_INVALID if it returns no boolean; CALLBACK_FAILED. */
-export async function confirmPlan(onPlan: OnPlan, shown: Plan): Promise<void> {
-  const approved = await callOnPlan(onPlan, shown)
+/**
+ * Calls `onPlan`. Rejects with PLAN_REFUSED if it returns false, OPTION_INVALID if it returns no boolean, and
+ * CALLBACK_FAILED if it throws.
+ */
+export async function confirmPlan(onPlan: OnPlan, proposed: Plan): Promise<void> {
+  const approved = await callOnPlan(onPlan, proposed)
   if (approved === true) return
-  // a forgotten return must not count as false
+  // a forgotten `return` must not count as false
   if (approved !== false)
     throw new RepriseError('OPTION_INVALID', `onPlan returned ${describe(approved)}; it must return true or false`)
-  throw new RepriseError('PLAN_REFUSED', 'onPlan refused the plan; nothing was done', { runId: shown.runId })
+  throw new RepriseError('PLAN_REFUSED', 'onPlan refused the plan; nothing was done', { runId: proposed.runId })
 }
 
-async function callOnPlan(onPlan: OnPlan, shown: Plan): Promise<unknown> {
+async function callOnPlan(onPlan: OnPlan, proposed: Plan): Promise<unknown> {
   try {
-    return await onPlan(shown)
+    return await onPlan(proposed)
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
     throw new RepriseError('CALLBACK_FAILED', `onPlan threw: ${redact(messageOf(error))}`, {
-      runId: shown.runId,
+      runId: proposed.runId,
       cause: error,
     })
   }
@@ -184,7 +191,10 @@ async function callOnPlan(onPlan: OnPlan, shown: Plan): Promise<unknown> {
 
 const defaultConcurrency = 4
 
-/** `work` must not reject. `stop` is checked before each item; the results of items that didn't start are undefined. */
+/**
+ * Maps items with at most `limit` calls of `work` at once; `work` must not reject. `stop` is checked before each item:
+ * the results of items that did not start are undefined.
+ */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -203,7 +213,7 @@ export async function mapConcurrently<Item, Result>(
   return results
 }
 
-/** OPTION_INVALID. */
+/** Throws OPTION_INVALID. */
 export function readConcurrency(concurrency: unknown): number {
   return optional('concurrency', concurrency, whole(1, 10_000)) ?? defaultConcurrency
 }

@@ -1,5 +1,5 @@
-// Crews from agents.yaml and tasks.yaml, or from crew.jsonc, as CrewAI users have them. They result in the same objects
-// as crews written in TypeScript.
+// crewFromYaml: builds a crew from agents.yaml and tasks.yaml, or from crew.jsonc, the files of CrewAI. The result is
+// the same as for a crew written in TypeScript.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { existsSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { readTasks, tasksIn, type LoadTasksOptions, type TaskSource } from './lo
 import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { modelsCheck } from './references.ts'
 
-/** Options of the crew other than agents and tasks, and the objects that names in the files refer to. */
+/** Options of the crew, except for agents and tasks, and the objects to which names in the files refer. */
 export type YamlCrewOptions = Omit<CrewOptions, 'agents' | 'tasks'> &
   Omit<LoadAgentsOptions, 'names'> &
   Omit<LoadTasksOptions, 'agents'>
@@ -27,8 +27,8 @@ const ownKeys = ['tools', 'models', 'agentOptions', 'taskOptions', 'order']
 
 /**
  * Builds a crew from a folder with agents.yaml and tasks.yaml, or with crew.jsonc; from a crew.jsonc file; or from two
- * files. Paths are relative to the working folder; use `new URL('config/', import.meta.url)` for paths relative to the
- * module. Throws CREW_INVALID with file, line and field of all mistakes together, OPTION_INVALID or OPTION_UNKNOWN.
+ * files. Paths are relative to the working folder; for paths relative to the module, use `new URL('config/',
+ * import.meta.url)`. Throws CREW_INVALID with file, line and field of all mistakes, OPTION_INVALID or OPTION_UNKNOWN.
  */
 export function crewFromYaml(folder: FileReference, options?: YamlCrewOptions): Crew
 export function crewFromYaml(options: YamlCrewOptions & YamlCrewFiles): Crew
@@ -38,7 +38,7 @@ export function crewFromYaml(
 ): Crew {
   const inFolder = typeof first === 'string' || first instanceof URL
   const given: YamlCrewOptions = inFolder ? second : first
-  // with a folder, the options agents and tasks are not allowed
+  // with a folder, the options `agents` and `tasks` are not allowed
   const keys = [...ownKeys, ...Object.keys(crewTable.options)]
   const allowed = keys.filter((key) => !inFolder || (key !== 'agents' && key !== 'tasks'))
   checkNames('crewFromYaml', given, crewTable, allowed)
@@ -62,7 +62,7 @@ function buildCrew(agentSource: AgentSource, taskSource: TaskSource, given: Yaml
     { ...defined({ tools, taskOptions, order }), ...from },
     problems,
   )
-  // the manager may be an agent of the file; it is then not one of the crew's agents
+  // the manager may be an agent of the file, which is then not one of the agents of the crew
   const isManager = (name: string): boolean => name === rest.manager
   const names = [...agents].flatMap(([name, agent]) => (agent && !isManager(name) ? [name] : []))
   if (rest.process !== 'hierarchical' && names.length > 1) {
@@ -78,7 +78,10 @@ function buildCrew(agentSource: AgentSource, taskSource: TaskSource, given: Yaml
   })
 }
 
-/** The file itself, or the crew.jsonc in the folder, unless the folder has the two YAML files. */
+/**
+ * Returns the file itself if it is JSON, or the crew.jsonc in the folder. Undefined if there is none, or if the folder
+ * has one of the YAML files.
+ */
 function jsonFor(reference: FileReference): FileReference | undefined {
   if (isJson(reference)) return reference
   const { agents, tasks } = crewFiles(reference)
@@ -91,12 +94,12 @@ function crewFromJson(file: FileReference, given: YamlCrewOptions, problems: Pro
   const models = optional('models', given.models, modelsCheck) ?? {}
   const { options, inputs } = readCrewFields(opened.document, given, models, problems)
   const { beforeKickoff } = given
-  const before: YamlCrewOptions['beforeKickoff'] = async (passed) => {
-    const all = { ...inputs, ...passed }
-    return (await beforeKickoff?.(all)) ?? all
+  const withDefaultInputs: YamlCrewOptions['beforeKickoff'] = async (passed) => {
+    const merged = { ...inputs, ...passed }
+    return (await beforeKickoff?.(merged)) ?? merged
   }
-  const made = Object.keys(inputs).length === 0 ? {} : { beforeKickoff: before }
-  return buildCrew(opened.agents, opened.tasks, { ...options, ...defined(given), ...made }, problems)
+  const hook = Object.keys(inputs).length === 0 ? {} : { beforeKickoff: withDefaultInputs }
+  return buildCrew(opened.agents, opened.tasks, { ...options, ...defined(given), ...hook }, problems)
 }
 
 function crewFiles(folder: FileReference): YamlCrewFiles {
@@ -105,25 +108,25 @@ function crewFiles(folder: FileReference): YamlCrewFiles {
   return { agents: fileIn('agents.yaml'), tasks: fileIn('tasks.yaml') }
 }
 
-/** Reports missing agents with lines and names, which the crew itself doesn't know. */
+/** Refuses tasks without an agent. Unlike the crew itself, it knows lines and names. */
 function checkAgents(
   { document }: TaskSource,
-  without: readonly YamlEntry[],
+  tasksWithoutAgent: readonly YamlEntry[],
   names: readonly string[],
   from: string,
 ): void {
-  const [first, ...more] = without
+  const [first, ...more] = tasksWithoutAgent
   if (first === undefined) return
   const inCode = `taskOptions: { ${first.name}: { agent: '${names[0]}' }${more.length > 0 ? ', …' : ''} }`
   const there = `${from} has ${names.length}`
-  const instead = `with one of ${names.join(', ')}, or give it in the code: ${inCode}`
+  const advice = `with one of ${names.join(', ')}, or give it in the code: ${inCode}`
   if (more.length === 0) {
     throw invalid(
-      `${document.place(first.key)}: task ${first.name}: agent is missing, and ${there}; write agent: ${instead}`,
+      `${document.place(first.key)}: task ${first.name}: agent is missing, and ${there}; write agent: ${advice}`,
     )
   }
-  const tasks = without.map(({ name }) => name).join(', ')
+  const tasks = tasksWithoutAgent.map(({ name }) => name).join(', ')
   throw invalid(
-    `${document.place(first.key)}: agent is missing in tasks ${tasks}, and ${there}; write in each agent: ${instead}`,
+    `${document.place(first.key)}: agent is missing in tasks ${tasks}, and ${there}; write in each agent: ${advice}`,
   )
 }

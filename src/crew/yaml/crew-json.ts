@@ -1,5 +1,5 @@
-// crew.jsonc, as `crewai create crew` writes it: the crew's own fields, a list of tasks, and the names of its agents,
-// each with a file in agents/.
+// crew.jsonc, as `crewai create crew` writes it: fields of the crew, a list of tasks, and the names of its agents, each
+// with a file in agents/.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -25,7 +25,7 @@ export function isJson(reference: FileReference): boolean {
   return /\.jsonc?$/i.test(locate(reference).file)
 }
 
-/** `crew.jsonc` or `crew.json` in the folder; undefined if there is none. */
+/** Returns the `crew.jsonc` or `crew.json` in the folder; undefined if there is none. */
 export function crewJsonIn(folder: FileReference): FileReference | undefined {
   const { path, isUrl } = locate(folder)
   return jsonFile(join(path, 'crew'), isUrl)
@@ -36,13 +36,16 @@ function jsonFile(path: string, isUrl: boolean): FileReference | undefined {
   return found !== undefined && isUrl ? pathToFileURL(found) : found
 }
 
-/** CREW_INVALID if the file cannot be read, or has no agents or tasks. Other errors are added to the problems. */
+/**
+ * Opens a crew.jsonc. Throws CREW_INVALID if it cannot be read, or has no agents or tasks. Other errors are added to
+ * `problems`.
+ */
 export function openCrewJson(reference: FileReference, problems: Problems): JsonCrew {
   const document = openYaml(reference, 'crew', problems)
   return { document, agents: jsonAgents(document, reference, problems), tasks: jsonTasks(document, problems) }
 }
 
-/** The listed agents, and the manager, whose file need not be listed. */
+/** Returns the agents listed, and the manager, whose file need not be listed. */
 function jsonAgents(document: YamlDocument, reference: FileReference, problems: Problems): AgentSource {
   const listed = document.top.find(({ name }) => name === 'agents')
   const manager = document.top.find(({ name }) => name === 'manager_agent')
@@ -60,7 +63,7 @@ function jsonAgents(document: YamlDocument, reference: FileReference, problems: 
   const missing: string[] = []
   for (const { at, value } of items) {
     const name = scalarText(value) ?? ''
-    // an invalid manager is reported by the crew's fields
+    // an invalid manager is reported by `readCrewFields`
     if (name === '' && at === manager?.key) continue
     if (entries.some((entry) => entry.name === name) || missing.includes(name)) continue
     const found = problems.try(() =>
@@ -109,7 +112,7 @@ function jsonTasks(document: YamlDocument, problems: Problems): TaskSource {
 
 interface CrewFields {
   readonly options: Partial<CrewOptions>
-  /** Default inputs. */
+  /** Default values of inputs. */
   readonly inputs: { readonly [name: string]: Json }
 }
 
@@ -128,7 +131,7 @@ const readers: { readonly [option: string]: Reader } = {
   retries: (field) => mapping(field, undefined, ['times', 'backoff']),
 }
 
-/** Options from code are not read from the file, so they may be invalid there. */
+/** Reads the fields of the crew, except for options set in code: the file may have invalid values for these. */
 export function readCrewFields(
   document: YamlDocument,
   fromCode: Partial<CrewOptions>,
@@ -147,11 +150,11 @@ export function readCrewFields(
     if ('lack' in found) return refuseLack(found.lack, { ...field, name, key }, problems)
     if (fromCode[found.name as keyof CrewOptions] !== undefined) return
     const row = ownMember<Option>(crewTable.options, found.name) as Option
-    const read = readOption(found.name, name, { ...field, expected: row.takes.expected }, models)
-    if (read === undefined) return
-    // the manager may be an agent's name, which is resolved when the agents are known
-    if (name !== 'manager_agent') checkOption(row, name, read, (problem) => refuse(problem, key))
-    options[found.name] = read
+    const optionValue = readOption(found.name, name, { ...field, expected: row.takes.expected }, models)
+    if (optionValue === undefined) return
+    // a manager may be the name of an agent, which is resolved when the agents are known
+    if (name !== 'manager_agent') checkOption(row, name, optionValue, (problem) => refuse(problem, key))
+    options[found.name] = optionValue
   }
   for (const entry of fields) problems.try(() => readOne(entry))
   const given = document.top.find(({ name }) => name === 'inputs')
@@ -159,7 +162,7 @@ export function readCrewFields(
   return { options, inputs: (inputs && problems.try(() => mapping(inputs))) ?? {} }
 }
 
-/** Undefined for an empty field. */
+/** Returns undefined for an empty field. */
 function toFieldValue(
   document: YamlDocument,
   { name, key, value }: YamlEntry,

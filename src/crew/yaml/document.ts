@@ -1,5 +1,5 @@
-// A YAML file for the loaders: with merges resolved, aliases followed, and a position (file, line, column) for every
-// mistake. It works on the parser's nodes, since plain values have no positions.
+// A YAML file: merges are resolved, aliases followed, and every mistake has a position (file, line, column). Works on
+// the nodes of the parser, since plain values have no positions. Also the names in a file, and their use in code.
 import {
   isAlias,
   isMap,
@@ -22,10 +22,10 @@ import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { listOf, optional, wrong, guess, isRecord, ownMember } from '../../base/options.ts'
 
-/** A value with its alias followed; undefined for an empty one: `role:` and `role: null`. */
+/** A value, with aliases followed. Undefined for an empty one: `role:` or `role: null`. */
 export type YamlValue = Scalar | YAMLMap | YAMLSeq | undefined
 
-/** One `key: value`. */
+/** One `key: value` of a mapping. */
 export interface YamlEntry {
   readonly name: string
   readonly key: Node
@@ -38,18 +38,18 @@ export interface YamlDocument {
   readonly root: YAMLMap
   /** Entries of the root mapping. */
   readonly top: readonly YamlEntry[]
-  /** CREW_INVALID for a key that isn't a text. */
+  /** Returns the entries of a mapping. Throws CREW_INVALID for a key that is not a string. */
   entries(map: YAMLMap): readonly YamlEntry[]
   items(list: YAMLSeq): readonly { readonly at: Node; readonly value: YamlValue }[]
-  /** `config/tasks.yaml:12:3` */
+  /** Returns the position of a node: `config/tasks.yaml:12:3`. */
   place(at: Node): string
 }
 
 type SectionKind = 'agent' | 'task' | 'crew'
 
 /**
- * Parses a file. CREW_INVALID if it doesn't exist, isn't YAML or isn't a mapping. `kind` says what the names stand for.
- * Duplicate names are added to `problems`.
+ * Parses a file. `kind` determines what its names stand for. Duplicate names are added to `problems`. Throws
+ * CREW_INVALID if the file does not exist, is not YAML or is not a mapping.
  */
 export function openYaml(reference: FileReference, kind: SectionKind, problems: Problems): YamlDocument {
   const { path, file } = locate(reference)
@@ -59,14 +59,14 @@ export function openYaml(reference: FileReference, kind: SectionKind, problems: 
     return parseYaml(text, file, kind, problems)
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
-    // errors of the parser itself, such as for deep nesting
+    // errors thrown by the parser, such as for deep nesting
     throw invalid(`${file}: the file cannot be read as YAML: ${messageOf(error)}`, error)
   }
 }
 
 function parseYaml(text: string, file: string, kind: SectionKind, problems: Problems): YamlDocument {
   const lineCounter = new LineCounter()
-  // the parser compares every key with all others of its mapping; `entries` uses a set
+  // the parser would compare every key with all others of its mapping; `entries` uses a map
   const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false })
   const place = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset)
@@ -86,7 +86,7 @@ function parseYaml(text: string, file: string, kind: SectionKind, problems: Prob
     return isMap(found) || isSeq(found) ? found : undefined
   }
 
-  // a mapping merged into many others is resolved once, however deep merges are nested
+  // a mapping that is merged into many others is resolved only once, however deep merges are nested
   const known = new Map<YAMLMap, readonly YamlEntry[] | 'in progress'>()
   const entries = (map: YAMLMap): readonly YamlEntry[] => {
     const before = known.get(map)
@@ -101,7 +101,7 @@ function parseYaml(text: string, file: string, kind: SectionKind, problems: Prob
         continue
       }
       const name = isScalar(key) ? String(key.source ?? key.value) : undefined
-      if (name === undefined) throw invalid(`${placeOf(key)}: a key must be a text`)
+      if (name === undefined) throw invalid(`${placeOf(key)}: a key must be a string`)
       const twin = own.get(name)
       if (twin) {
         problems.try(() => {
@@ -111,7 +111,7 @@ function parseYaml(text: string, file: string, kind: SectionKind, problems: Prob
       }
       own.set(name, { name, key, value: follow(value) })
     }
-    // the mapping's own entries win, then those merged first
+    // own entries of the mapping win, then entries that are merged first
     for (const entry of merged) if (!own.has(entry.name)) own.set(entry.name, entry)
     const all = [...own.values()]
     known.set(map, all)
@@ -127,7 +127,7 @@ function parseYaml(text: string, file: string, kind: SectionKind, problems: Prob
   const content = follow(contents)
   if (content === undefined) throw invalid(`${file}: the file is empty; ${example[kind]}`)
   if (!isMap(content)) {
-    const found = isSeq(content) ? 'a list' : 'a text'
+    const found = isSeq(content) ? 'a list' : 'a string'
     throw invalid(`${placeOf(content)}: this is ${found}, not a mapping of ${holds[kind]}; ${example[kind]}`)
   }
   return {
@@ -151,7 +151,7 @@ function isMergeKey(key: unknown): boolean {
   return isScalar(key) && key.type === 'PLAIN' && key.source === '<<'
 }
 
-/** The node of each alias: the last anchor of that name before it. */
+/** Returns the node to which each alias refers: the last anchor with its name before it. */
 function findAnchors(contents: Node | null): ReadonlyMap<Alias, Node> {
   const named = new Map<string, Node>()
   const found = new Map<Alias, Node>()
@@ -167,7 +167,7 @@ function findAnchors(contents: Node | null): ReadonlyMap<Alias, Node> {
   return found
 }
 
-/** The parser's message, with a hint at the usual cause. */
+/** Returns the message of the parser, with a hint at the usual cause. */
 function describeYamlError({ code, message }: YAMLError): string {
   if (code === 'MULTIPLE_DOCS') return 'a second document begins here; write one document per file, and remove the ---'
   const [sentence = ''] = message.split('\n', 1)
@@ -176,22 +176,22 @@ function describeYamlError({ code, message }: YAMLError): string {
 }
 
 const quotes =
-  'a text that contains ": " or begins with a character such as { or * needs quotes, or goes on the lines below a >'
+  'a string that contains ": " or begins with a character such as { or * needs quotes, or goes on the lines below a >'
 const hints: { readonly [code: string]: string } = {
   BAD_INDENT: 'give all fields of one agent or task the same number of spaces',
   BAD_SCALAR_START: quotes,
   BLOCK_AS_IMPLICIT_KEY: quotes,
   MISSING_CHAR: 'the opening character may be several lines above',
-  MULTILINE_IMPLICIT_KEY: 'a colon is missing here, or a text below > is not indented deeper than its field',
+  MULTILINE_IMPLICIT_KEY: 'a colon is missing here, or a string below > is not indented deeper than its field',
   RESOURCE_EXHAUSTION: 'it is nested too deeply',
   TAB_AS_INDENT: 'indent with spaces',
   TAG_RESOLVE_FAILED: 'remove the tag',
   UNEXPECTED_TOKEN: quotes,
 }
 
-/** Replaces comments in JSON with blanks, so that YAML can parse it and positions stay the same. */
+/** Replaces comments in JSON with blanks, so that it can be parsed as YAML and positions stay the same. */
 export function blankComments(text: string): string {
-  // strings are matched whole, so that comment signs within them stay
+  // strings are matched as a whole, so that comment signs in them stay
   return text.replaceAll(/"(?:[^"\\]|\\[^])*"|\/\/[^\r\n]*|\/\*[^]*?\*\//g, (found) =>
     found.startsWith('"') ? found : found.replaceAll(/[^\r\n]/g, ' '),
   )
@@ -204,7 +204,7 @@ export function invalid(message: string, cause?: unknown): RepriseError {
   return new RepriseError('CREW_INVALID', message, { cause })
 }
 
-/** The path to open, and its name in messages: a path as given, a URL relative to the working folder. */
+/** Returns the path to open, and its name in messages: a path as given, a URL relative to the working folder. */
 export function locate(reference: unknown): { readonly path: string; readonly file: string; readonly isUrl: boolean } {
   const isUrl = reference instanceof URL || (typeof reference === 'string' && reference.startsWith('file:'))
   if (!isUrl && (typeof reference !== 'string' || reference === '')) {
@@ -220,7 +220,7 @@ export function locate(reference: unknown): { readonly path: string; readonly fi
   }
 }
 
-/** CREW_INVALID if the file doesn't exist or isn't UTF-8. */
+/** Reads a file. Throws CREW_INVALID if it does not exist or is not UTF-8. */
 function readText(path: string, file: string): string {
   let bytes: Uint8Array
   try {
@@ -232,7 +232,7 @@ function readText(path: string, file: string): string {
     throw invalid(`${file} cannot be read: ${messageOf(error)}`, error)
   }
   try {
-    // removes a byte order mark
+    // also removes a byte order mark
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
     throw invalid(`${file} is not UTF-8 text; save it as UTF-8`, error)
@@ -240,8 +240,8 @@ function readText(path: string, file: string): string {
 }
 
 /**
- * Agent or task entries, at the top or below a single `agents:` or `tasks:`. Names that begin with `x-` are skipped:
- * they hold values for merges. CREW_INVALID if nothing is left.
+ * Returns the entries of agents or tasks, at the top of the file or below a single `agents:` or `tasks:`. Skips names
+ * that begin with `x-`, which hold values for merges. Throws CREW_INVALID if nothing is left.
  */
 export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): readonly YamlEntry[] {
   const top = document.top.filter(isNamed)
@@ -257,7 +257,9 @@ function isNamed({ name }: YamlEntry): boolean {
   return !name.startsWith('x-')
 }
 
-/** Entries in the order given in the code. Default: all. OPTION_INVALID, OPTION_UNKNOWN. */
+/**
+ * Returns the entries in the order set in code. Default: all, in file order. Throws OPTION_INVALID or OPTION_UNKNOWN.
+ */
 export function inOrder<E extends { readonly name: string }>(
   order: readonly string[] | undefined,
   file: string,
@@ -275,7 +277,7 @@ export function inOrder<E extends { readonly name: string }>(
 
 const nameList = listOf<string>('a list of names', 'a name', (item) => typeof item === 'string')
 
-/** Checks that the file has the names that the code uses. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Checks that the file has the names that the code uses. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function checkThere(names: unknown, file: string, entries: readonly { readonly name: string }[]): void {
   const list = optional('names', names, nameList) ?? []
   const unknown = list.find((name) => entries.every((entry) => entry.name !== name))
@@ -285,8 +287,8 @@ export function checkThere(names: unknown, file: string, entries: readonly { rea
 type Options = { readonly [option: string]: unknown }
 
 /**
- * Returns the options that the code gives for a name. OPTION_INVALID; OPTION_UNKNOWN for a name that the file doesn't
- * have.
+ * Returns a function that looks up the options set in code for a name. Throws OPTION_INVALID, or OPTION_UNKNOWN for a
+ * name that the file does not have.
  */
 export function checkCode(
   option: string,
@@ -309,7 +311,7 @@ function unknownName(
   file: string,
   entries: readonly { readonly name: string }[],
 ): RepriseError {
-  const there = entries.map((entry) => entry.name)
-  const meant = guess(name, there) || `; it has ${there.join(', ')}`
-  return new RepriseError('OPTION_UNKNOWN', `${option} has ${name}, which is not in ${file}${meant}`)
+  const existing = entries.map((entry) => entry.name)
+  const advice = guess(name, existing) || `; it has ${existing.join(', ')}`
+  return new RepriseError('OPTION_UNKNOWN', `${option} has ${name}, which is not in ${file}${advice}`)
 }

@@ -1,4 +1,4 @@
-// `reprise/yaml`: crews from agents.yaml and tasks.yaml. Separate from `reprise`, since it needs a package.
+// `reprise/yaml`: crews from YAML and JSON files. Separate from `reprise`, since it needs the package yaml.
 import '../../base/node-version.ts'
 
 export { crewFromYaml, type YamlCrewOptions } from './crew-from-yaml.ts'

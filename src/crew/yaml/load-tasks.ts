@@ -1,5 +1,5 @@
-// loadTasks: reads tasks.yaml, which maps names to CrewAI's fields. Tasks execute in file order, unless the code gives
-// another. The code can assign agents and contexts by name, like crew.py in CrewAI.
+// loadTasks: reads tasks.yaml, which maps names to the fields of tasks. Tasks execute in file order, unless the code
+// sets another order. The code can assign agents and contexts by name, like crew.py in CrewAI.
 import { isMap } from 'yaml'
 import type { Logger } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -15,31 +15,31 @@ import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { withPlace, readFields, type EntryReader } from './read-fields.ts'
 import { agentNamed, taskNamed, toolsByName, type NameScope } from './references.ts'
 
-/** Options of a task given in TypeScript. Agents and tasks may be given by their names in the files. */
+/** Options of a task in TypeScript. Agents and tasks may be objects, or names from the files. */
 export type TaskChanges = Partial<Omit<TaskOptions, 'name' | 'agent' | 'context'>> & {
   readonly agent?: Agent | string
   readonly context?: readonly (Task | string)[]
 }
 
 export interface LoadTasksOptions<Names extends readonly string[] = readonly string[]> {
-  /** Agents by the names that the file uses: the result of `loadAgents`, or your own. */
+  /** Agents by the names that the file uses: the result of `loadAgents`, or agents of your own. */
   readonly agents?: { readonly [name: string]: Agent }
-  /** Tools that the file refers to, by tool name or by key of a record. */
+  /** Tools to which the file refers, by tool name or by key of a record. */
   readonly tools?: Tools
-  /** Options by task name, such as `output` and `when`, which override the file's. */
+  /** Options by task name, such as `output` and `when`. They override those of the file. */
   readonly taskOptions?: { readonly [task: string]: TaskChanges }
   /**
-   * Task names in crew order, which the compiler then knows; other tasks of the file are left out. Default: all tasks,
-   * in file order.
+   * Names of tasks in the order of execution, which the compiler then knows. Other tasks of the file are left out.
+   * Default: all tasks, in file order.
    */
   readonly order?: Names
-  /** Receives warnings about fields that Reprise doesn't support. Default: warnings go to stderr. */
+  /** Receives warnings about fields that Reprise does not support. Default: warnings go to stderr. */
   readonly logger?: Logger
 }
 
 /**
- * Loads the tasks of a file, in its order or in `order`. Throws CREW_INVALID with file, line and field of all mistakes
- * together, or OPTION_INVALID or OPTION_UNKNOWN for `order`.
+ * Loads the tasks of a file, in file order or in `order`. Throws CREW_INVALID with file, line and field of all
+ * mistakes, or OPTION_INVALID or OPTION_UNKNOWN for an invalid option.
  */
 export function loadTasks<const Names extends readonly string[] = readonly string[]>(
   file: FileReference,
@@ -54,10 +54,10 @@ export function loadTasks<const Names extends readonly string[] = readonly strin
   return tasks as { readonly [Index in keyof Names]: Task<Names[Index]> }
 }
 
-/** Task entries of a document. */
+/** Entries of tasks in a document. */
 export interface TaskSource {
   readonly document: YamlDocument
-  /** `unnamed`: the name is derived from the texts. */
+  /** `unnamed` if the name of the task is derived from its texts. */
   readonly entries: readonly (YamlEntry & { readonly unnamed?: boolean })[]
 }
 
@@ -65,19 +65,19 @@ export function tasksIn(document: YamlDocument): TaskSource {
   return { document, entries: namedEntries(document, 'task') }
 }
 
-export interface TasksOfFile {
-  /** Valid tasks. */
+interface TasksOfFile {
+  /** The valid tasks. */
   readonly tasks: readonly Task[]
-  /** Tasks without an agent, in the file and in the code. */
+  /** Tasks for which neither the file nor the code sets an agent. */
   readonly withoutAgent: readonly YamlEntry[]
 }
 
-export interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
+interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
   readonly agents: ReadonlyMap<string, Agent | undefined>
   readonly agentsFrom: string
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Reads tasks; problems of the file are collected. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function readTasks(
   { document, entries }: TaskSource,
   options: ReadTasksOptions,
@@ -94,30 +94,31 @@ export function readTasks(
   const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames, leftOut }
   const withoutAgent: YamlEntry[] = []
   for (const entry of ordered) {
-    const about = { ...known, self: entry.name }
+    const scope = { ...known, self: entry.name }
     const fromCode = code(entry.name)
     if (!hasAgent(document, entry, fromCode)) withoutAgent.push(entry)
-    const read = problems.try(() => readFields(reading, entry, about, resolveNames(fromCode, about)))
+    const read = problems.try(() => readFields(reading, entry, scope, resolveNames(fromCode, scope)))
     const name = entry.unnamed ? {} : { name: entry.name }
-    const make = (): Task => withPlace(reading, entry, () => new Task({ ...(read as unknown as TaskOptions), ...name }))
-    earlier.set(entry.name, read && problems.try(make))
+    const create = (): Task =>
+      withPlace(reading, entry, () => new Task({ ...(read as unknown as TaskOptions), ...name }))
+    earlier.set(entry.name, read && problems.try(create))
   }
   return { tasks: [...earlier.values()].filter((task) => task !== undefined), withoutAgent }
 }
 
 type Options = { readonly [option: string]: unknown }
 
-/** Options from the code, with names replaced by agents and tasks. OPTION_INVALID. */
-function resolveNames(fromCode: Options, known: NameScope): Options {
+/** Returns the options from code, with names replaced by agents and tasks. Throws OPTION_INVALID. */
+function resolveNames(fromCode: Options, scope: NameScope): Options {
   const { agent, context } = fromCode
   const refuse = (option: string) => (problem: string) =>
-    new RepriseError('OPTION_INVALID', `taskOptions.${known.self}.${option} ${problem}`)
+    new RepriseError('OPTION_INVALID', `taskOptions.${scope.self}.${option} ${problem}`)
   return {
     ...fromCode,
-    ...(typeof agent === 'string' && { agent: agentNamed(agent, known, refuse('agent')) }),
+    ...(typeof agent === 'string' && { agent: agentNamed(agent, scope, refuse('agent')) }),
     ...(Array.isArray(context) && {
       context: (context as unknown[]).flatMap((item) =>
-        typeof item === 'string' ? (taskNamed(item, known, refuse('context')) ?? []) : [item],
+        typeof item === 'string' ? (taskNamed(item, scope, refuse('context')) ?? []) : [item],
       ),
     }),
   }

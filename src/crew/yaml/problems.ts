@@ -1,21 +1,21 @@
-// Collects all problems of files, and reports them together, along with warnings about unsupported fields. Reading
-// continues after a problem.
+// Collects the problems of files, so that reading continues after a problem, and reports them together with warnings
+// about unsupported fields.
 import type { Logger } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { safeLogger, quietLogger } from '../open-crew.ts'
 
-/** Mistakes listed in a message; further ones are usually repetitions. */
+/** Maximum number of mistakes in a message. Further ones are usually consequences of these. */
 const problemLimit = 30
 
 export interface Problems {
   readonly count: number
-  /** The result of `read`; undefined if it threw a RepriseError, which is kept. */
+  /** Returns the result of `read`. If it throws a RepriseError, collects the error and returns undefined. */
   try<T>(read: () => T): T | undefined
-  /** Adds a warning. The same warning is reported once, with its first place. */
+  /** Adds a warning. A repeated warning is reported once, with its first place. */
   note(place: string, what: string, words: string): void
-  /** The only error, or an error that combines all of them. */
+  /** The only error, or an error that combines all; undefined if there are none. */
   readonly error: RepriseError | undefined
-  /** One sentence per warning. */
+  /** The warnings, one sentence each. */
   readonly notes: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export function newProblems(): Problems {
   }
 }
 
-/** Throws the errors, if any, and logs the warnings. */
+/** Throws the errors, if there are any, and logs the warnings. */
 export function reportProblems(problems: Problems, given: Logger | undefined): void {
   if (problems.error) throw problems.error
   const logger = given ? safeLogger(given) : quietLogger

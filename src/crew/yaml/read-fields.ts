@@ -1,5 +1,5 @@
-// Reads an entry of a file as the options of an agent or task. Fields may have CrewAI's names or ours. Fields that
-// CrewAI would ignore cause a warning; other unknown fields are refused.
+// Reads an entry of a file as the options of an agent or task. Fields may have the names of CrewAI or of Reprise. A
+// field that CrewAI would ignore causes a warning; any other unknown field is refused.
 import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
@@ -29,7 +29,7 @@ type Row = Option & { readonly yaml: FromYaml }
 export interface EntryReader {
   readonly document: YamlDocument
   readonly table: OptionNames & { readonly object: string; readonly options: { readonly [name: string]: Row } }
-  /** Name of the crewFromYaml option with options given in TypeScript. */
+  /** Name of the option of `crewFromYaml` that sets these options in TypeScript. */
   readonly inCode: string
   readonly problems: Problems
 }
@@ -40,18 +40,18 @@ type Refuse = (problem: string, at: Node) => RepriseError
 const readers: {
   readonly [Kind in Exclude<FromYaml & string, 'model' | 'settings' | 'key'>]: (
     field: FieldValue,
-    known: NameScope,
+    scope: NameScope,
   ) => unknown
 } = { text, flag: boolean, degree, number, sentences, tools, agent, context }
 
 /**
- * The options, where those from code override the file's. Undefined if there are problems, which are reported with
- * file, line, field and value.
+ * Returns the options of an entry; options from code override those of the file. Undefined if there are problems, which
+ * are reported with file, line, field and value.
  */
 export function readFields(
   reading: EntryReader,
   entry: YamlEntry,
-  known: NameScope,
+  scope: NameScope,
   code: Options,
 ): Options | undefined {
   const { document, table, problems } = reading
@@ -63,33 +63,35 @@ export function readFields(
   if (fields === undefined) return undefined
   const fromCode = Object.fromEntries(Object.entries(code).filter(([, given]) => given !== undefined))
   const read: FieldsSoFar = { options: {}, settings: {}, seen: new Map() }
-  for (const field of fields) problems.try(() => readField(reading, field, { known, fromCode, refuse }, read))
-  const file = { ...read.options }
+  for (const field of fields) problems.try(() => readField(reading, field, { scope, fromCode, refuse }, read))
+  const fromFile = { ...read.options }
   if (Object.keys(read.settings).length > 0)
-    file['settings'] = { ...read.settings, ...(file['settings'] as object | undefined) }
-  const all: Options = { ...file, ...fromCode }
-  problems.try(() => checkRequired(reading, entry, { all, seen: read.seen, broken: problems.count > before }, refuse))
+    fromFile['settings'] = { ...read.settings, ...(fromFile['settings'] as object | undefined) }
+  const all: Options = { ...fromFile, ...fromCode }
+  problems.try(() =>
+    checkRequired(reading, entry, { all, seen: read.seen, hasProblem: problems.count > before }, refuse),
+  )
   return problems.count === before ? all : undefined
 }
 
 interface FieldSearch {
   readonly all: Options
   readonly seen: FieldsSoFar['seen']
-  /** A field has a problem: the missing option may be that one. */
-  readonly broken: boolean
+  /** A field has a problem, which may be why an option is missing. */
+  readonly hasProblem: boolean
 }
 
 function checkRequired(
   { document, table }: EntryReader,
   entry: YamlEntry,
-  { all, seen, broken }: FieldSearch,
+  { all, seen, hasProblem }: FieldSearch,
   refuse: Refuse,
 ): void {
   const required = requiredOptions(table)
   const without = required.filter((option) => all[option] === undefined)
   const empty = without.map((option) => seen.get(option)).find((field) => field !== undefined)
-  if (without.length === 0 || (empty && broken)) return
-  if (empty) throw refuse(`${empty.name} is empty; give it a text`, empty.key)
+  if (without.length === 0 || (empty && hasProblem)) return
+  if (empty) throw refuse(`${empty.name} is empty; give it a value`, empty.key)
   const are = without.length === 1 ? 'is' : 'are'
   const inner = isMap(entry.value) ? document.entries(entry.value) : []
   const deeper = inner.length > 0 && inner.every(({ value }) => isMap(value))
@@ -105,7 +107,7 @@ function requiredOptions(table: EntryReader['table']): readonly string[] {
   return Object.keys(table.options).filter((name) => table.options[name]?.required)
 }
 
-/** Fields of an entry. Fields of an agent may also be below `settings`, as in CrewAI's JSON files. */
+/** Returns the fields of an entry. Fields of an agent may also be below `settings`, as in the JSON files of CrewAI. */
 function entryFields({ document, table }: EntryReader, entry: YamlEntry, refuse: Refuse): readonly YamlEntry[] {
   const { value } = entry
   if (!isMap(value)) {
@@ -124,14 +126,14 @@ function entryFields({ document, table }: EntryReader, entry: YamlEntry, refuse:
 
 interface FieldsSoFar {
   readonly options: { [option: string]: unknown }
-  /** Model settings from other fields than `settings`. */
+  /** Model settings from fields other than `settings`. */
   readonly settings: { [name: string]: Json }
-  /** The field that set each option. */
+  /** The field that set each option, by option. */
   readonly seen: Map<string, YamlEntry>
 }
 
 interface FieldContext {
-  readonly known: NameScope
+  readonly scope: NameScope
   /** Options from code. */
   readonly fromCode: Options
   readonly refuse: Refuse
@@ -139,44 +141,44 @@ interface FieldContext {
 
 function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext, read: FieldsSoFar): void {
   const { document, table, problems } = reading
-  const { known, fromCode, refuse } = around
+  const { scope, fromCode, refuse } = around
   const { name, key, value } = entry
   const found = findOption(table, name)
   if (found === undefined) return unknownField(reading, entry, refuse)
-  // an empty field counts as left out
+  // an empty field counts as missing
   if (value === undefined) return
   const field: FieldValue = {
     document,
     value,
     expected: '',
-    inCode: (option) => `${reading.inCode}: { ${known.self}: { ${option} } }`,
+    inCode: (option) => `${reading.inCode}: { ${scope.self}: { ${option} } }`,
     refuse: (problem, at = key) => refuse(`${name} ${problem}`, at),
   }
   if ('lack' in found) return readLack(reading, found.lack, { ...field, name, key }, read)
   const row = table.options[found.name] as Row
   const twin = read.seen.get(found.name)
   if (twin) throw refuse(`${twin.name} and ${name} set the same option; keep one`, key)
-  // options from code are not read from the file, so they may be invalid there
+  // if code sets the option, the file may have an invalid value
   if (fromCode[found.name] !== undefined) return
   if (typeof row.yaml === 'string') read.seen.set(found.name, entry)
-  const keep = (option: string, kept: unknown): void => {
-    if (kept === undefined) return
-    checkOption(table.options[option] as Row, option === found.name ? name : option, kept, (words) =>
+  const set = (option: string, optionValue: unknown): void => {
+    if (optionValue === undefined) return
+    checkOption(table.options[option] as Row, option === found.name ? name : option, optionValue, (words) =>
       refuse(words, key),
     )
-    read.options[option] = kept
+    read.options[option] = optionValue
   }
   const given = { ...field, expected: row.takes.expected }
   if (typeof row.yaml !== 'string') return needsCode(given, row.yaml.code)
-  if (row.yaml === 'key') return otherName(given, known, problems, document.place(key))
+  if (row.yaml === 'key') return otherName(given, scope, problems, document.place(key))
   if (row.yaml === 'settings')
-    return keep(
+    return set(
       'settings',
       settings(given, (inner) => isAgentField(table, inner)),
     )
-  if (row.yaml !== 'model') return keep(found.name, readers[row.yaml](given, known))
-  const { settings: more = {}, model: named } = readModel(given, known)
-  keep(found.name, named)
+  if (row.yaml !== 'model') return set(found.name, readers[row.yaml](given, scope))
+  const { settings: more = {}, model: named } = readModel(given, scope)
+  set(found.name, named)
   addSettings(reading, given, more, read)
 }
 
@@ -200,7 +202,7 @@ function isAgentField(table: OptionNames, name: string): boolean {
   return !settingNames.includes(name) && name !== 'settings' && findOption(table, name) !== undefined
 }
 
-/** Adds the place of the entry to errors of the classes. */
+/** Adds the place of the entry to errors of the Agent and Task classes. */
 export function withPlace<T>({ document }: EntryReader, entry: YamlEntry, make: () => T): T {
   try {
     return make()
@@ -217,8 +219,8 @@ interface FieldScope {
 }
 
 /**
- * Warns about an unknown field, which CrewAI ignores too. A name close to a known field is probably a mistake, and is
- * refused.
+ * Warns about an unknown field, which CrewAI ignores too. Refuses a name similar to that of a known field, since that
+ * is probably a mistake.
  */
 export function unknownField(
   { document, table, problems }: FieldScope,
@@ -226,16 +228,17 @@ export function unknownField(
   refuse: (problem: string, at: Node) => Error,
 ): void {
   const words = Object.keys(table.options).flatMap((option) => spellings(table, option))
-  const meant = guess(name, [...words, ...Object.keys(table.lacks)])
-  if (meant !== '') throw refuse(`there is no field ${JSON.stringify(name)}${meant}`, key)
-  const one = `${table.object === 'agent' ? 'an' : 'a'} ${table.object}`
-  problems.note(document.place(key), `${one} has no field ${JSON.stringify(name)}`, 'it has no effect; remove it')
+  const advice = guess(name, [...words, ...Object.keys(table.lacks)])
+  if (advice !== '') throw refuse(`there is no field ${JSON.stringify(name)}${advice}`, key)
+  const object = `${table.object === 'agent' ? 'an' : 'a'} ${table.object}`
+  problems.note(document.place(key), `${object} has no field ${JSON.stringify(name)}`, 'it has no effect; remove it')
 }
 
 type Lacking = FieldValue & { readonly name: string; readonly key: Node }
 
 /**
- * Accepts a value that turns the feature off. Warns if the crew works without the feature; otherwise refuses the field.
+ * Handles a field of a feature that Reprise does not have. Accepts a value that turns the feature off. Warns if the
+ * crew works without the feature; otherwise, refuses the field.
  */
 export function refuseLack(lack: MissingFeature, field: Lacking, problems: Problems): void {
   const { document, name, key, value } = field
@@ -250,7 +253,7 @@ function needsCode(field: FieldValue, code: string): void {
   throw field.refuse(`${words}: ${field.inCode(code)}`)
 }
 
-/** In CrewAI, a task's name may differ from its key. In Reprise, the key is the name. */
+/** Warns about a `name` that differs from the key: CrewAI allows that, but in Reprise the key is the name. */
 function otherName({ value }: FieldValue, { self }: NameScope, problems: Problems, place: string): void {
   const name = scalarText(value)
   if (name === '' || name === self) return
@@ -261,7 +264,7 @@ function otherName({ value }: FieldValue, { self }: NameScope, problems: Problem
   )
 }
 
-/** Applies the option's check, and adds the place of the field to its error. */
+/** Applies the check of an option, and adds the place of the field to its error. */
 export function checkOption(row: Option, name: string, value: unknown, refuse: (problem: string) => Error): void {
   try {
     row.takes.read(name, value)

@@ -1,5 +1,5 @@
-// Names in a file that refer to a model, a tool, an agent or an earlier task. Errors about unknown names list the known
-// ones.
+// Names in a file that refer to a model, a tool, an agent or an earlier task. An error about an unknown name lists the
+// known ones.
 import { check, type Check, describe, guess, isRecord, ownMember } from '../../base/options.ts'
 import { knownProviders, readModelName } from '../../models/resolve/model-names.ts'
 import { type LanguageModel, settingNames } from '../../models/resolve/resolve-model.ts'
@@ -10,18 +10,18 @@ import { names, shown, text, scalarText, type FieldValue, isOff, mapping } from 
 import { isMap, Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
 
-/** The objects that names in a file can refer to. */
+/** The objects to which names in a file can refer. */
 export interface NameScope {
   readonly models: Models
   readonly tools: ReadonlyMap<string, Tool>
-  /** Undefined for an invalid agent. */
+  /** Agents by name. Undefined for an invalid agent. */
   readonly agents: ReadonlyMap<string, Agent | undefined>
-  /** Origin of the agents, for messages. */
+  /** Where the agents come from, for messages. */
   readonly agentsFrom: string
-  /** Tasks before this one; undefined for an invalid one. */
+  /** Tasks before the current one, by name. Undefined for an invalid task. */
   readonly earlier: ReadonlyMap<string, Task | undefined>
   readonly taskNames: readonly string[]
-  /** Tasks of the file that aren't in `order`. */
+  /** Names of tasks of the file that are not in `order`. */
   readonly leftOut: readonly string[]
   /** Name of the current agent or task. */
   readonly self: string
@@ -29,7 +29,7 @@ export interface NameScope {
 
 export type Models = { readonly [name: string]: LanguageModel | string }
 
-/** Accepts CrewAI's model names too. */
+/** Resolves the name of a model: a key of `models`, or `provider/model`, also as CrewAI writes it. */
 function model(field: FieldValue, { models }: Pick<NameScope, 'models'>): LanguageModel | string | undefined {
   if (scalarText(field.value) === undefined) {
     throw field.refuse(
@@ -48,18 +48,18 @@ function model(field: FieldValue, { models }: Pick<NameScope, 'models'>): Langua
 }
 
 /**
- * As in CrewAI, an empty list counts as none: the task then has its agent's tools. In `custom:look_up` and
- * `crewai_tools:SerperDevTool`, the last part may be the name.
+ * Resolves names of tools. As in CrewAI, an empty list means that the task has the tools of its agent. In
+ * `custom:look_up` and `crewai_tools:SerperDevTool`, the last part may be the name.
  */
-export function tools(field: FieldValue, known: NameScope): readonly Tool[] | undefined {
+export function tools(field: FieldValue, scope: NameScope): readonly Tool[] | undefined {
   const found = names(field).map(({ name, at }) => {
     const short = name.slice(name.lastIndexOf(':') + 1)
-    return { name, at, short, tool: known.tools.get(name) ?? known.tools.get(short) }
+    return { name, at, short, tool: scope.tools.get(name) ?? scope.tools.get(short) }
   })
   const missing = found.filter(({ tool }) => tool === undefined)
   const [first] = missing
   if (first) {
-    const given = [...known.tools.keys()]
+    const given = [...scope.tools.keys()]
     const words = missing.map(({ name }) => describe(name)).join(', ')
     const code = `tools: { ${missing.map(({ short }) => `${JSON.stringify(short)}: …`).join(', ')} }`
     const one = missing.length === 1
@@ -74,29 +74,32 @@ export function tools(field: FieldValue, known: NameScope): readonly Tool[] | un
   return list.length === 0 ? undefined : list
 }
 
-export function agent(field: FieldValue, known: NameScope): Agent | undefined {
+export function agent(field: FieldValue, scope: NameScope): Agent | undefined {
   const name = text(field)
-  return name === undefined ? undefined : agentNamed(name, known, (problem) => field.refuse(problem))
+  return name === undefined ? undefined : agentNamed(name, scope, (problem) => field.refuse(problem))
 }
 
-/** An empty list: no tasks. Without the field: all earlier tasks. */
-export function context(field: FieldValue, known: NameScope): readonly Task[] {
-  return names(field).flatMap(({ name, at }) => taskNamed(name, known, (problem) => field.refuse(problem, at)) ?? [])
+/**
+ * Resolves names of context tasks. An empty list means no tasks; without the field, the context is all earlier tasks.
+ */
+export function context(field: FieldValue, scope: NameScope): readonly Task[] {
+  return names(field).flatMap(({ name, at }) => taskNamed(name, scope, (problem) => field.refuse(problem, at)) ?? [])
 }
 
 type Refuse = (problem: string) => Error
 
-/** Undefined for an invalid agent, whose problem is already reported. */
+/** Returns the agent with a name. Undefined for an invalid agent, whose problem is already reported. */
 export function agentNamed(name: string, { agents, agentsFrom, self }: NameScope, refuse: Refuse): Agent | undefined {
   if (agents.has(name)) return agents.get(name)
-  const there = [...agents.keys()]
-  const instead = `write one of these, or give another in the code: taskOptions: { ${self}: { agent: '${there[0]}' } }`
-  const meant =
-    guess(name, there) || (there.length === 0 ? '; there are none' : `; there are ${there.join(', ')}; ${instead}`)
-  throw refuse(`${describe(name)} is not in ${agentsFrom}${meant}`)
+  const existing = [...agents.keys()]
+  const remedy = `write one of these, or give another in the code: taskOptions: { ${self}: { agent: '${existing[0]}' } }`
+  const advice =
+    guess(name, existing) ||
+    (existing.length === 0 ? '; there are none' : `; there are ${existing.join(', ')}; ${remedy}`)
+  throw refuse(`${describe(name)} is not in ${agentsFrom}${advice}`)
 }
 
-/** Undefined for an invalid task, whose problem is already reported. */
+/** Returns the earlier task with a name. Undefined for an invalid task, whose problem is already reported. */
 export function taskNamed(
   name: string,
   { earlier, taskNames, leftOut, self }: NameScope,
@@ -111,12 +114,12 @@ export function taskNamed(
   if (leftOut.includes(name)) {
     throw refuse(`has ${name}, which is not in order; add it there, or give another context in the code`)
   }
-  const there = [...earlier.keys()]
-  const meant = guess(name, taskNames) || `; before it there are ${there.join(', ') || 'none'}`
-  throw refuse(`${describe(name)} is not a task of this file${meant}`)
+  const existing = [...earlier.keys()]
+  const advice = guess(name, taskNames) || `; before it there are ${existing.join(', ') || 'none'}`
+  throw refuse(`${describe(name)} is not a task of this file${advice}`)
 }
 
-/** Tools by their names, and by the keys of a record. */
+/** Returns tools by their names, and by the keys of a record. */
 export function toolsByName(given: unknown): ReadonlyMap<string, Tool> {
   const list = given === undefined ? [] : toolList('tools', given)
   const keys = isRecord(given) ? Object.keys(given) : []
@@ -133,7 +136,7 @@ interface ModelField {
   readonly settings?: { readonly [name: string]: Json }
 }
 
-/** Model settings by CrewAI's names. */
+/** Model settings by the names that they have in CrewAI. */
 const settingByCrewaiName: { readonly [crewai: string]: string } = {
   temperature: 'temperature',
   max_tokens: 'maxOutputTokens',
@@ -148,12 +151,12 @@ const settingByCrewaiName: { readonly [crewai: string]: string } = {
 }
 
 /**
- * A text, or a mapping with `model`, an optional `provider`, and settings. Addresses and keys need code: a model found
- * by its name in `models`.
+ * Reads a model: its name, or a mapping with `model`, optionally `provider`, and settings. A model that needs an
+ * address or a key must be given in code: its name is looked up in `models`.
  */
-export function readModel(field: FieldValue, known: Pick<NameScope, 'models'>): ModelField {
+export function readModel(field: FieldValue, scope: Pick<NameScope, 'models'>): ModelField {
   const { document, value } = field
-  if (!isMap(value)) return { model: model(field, known) }
+  if (!isMap(value)) return { model: model(field, scope) }
   const entries = document.entries(value)
   const fieldText = (name: string): string | undefined => {
     const found = entries.find((entry) => entry.name === name)?.value
@@ -165,7 +168,7 @@ export function readModel(field: FieldValue, known: Pick<NameScope, 'models'>): 
   }
   const provider = fieldText('provider')
   const name = provider === undefined || written.startsWith(`${provider}/`) ? written : `${provider}/${written}`
-  const fromCode = ownMember(known.models, name)
+  const fromCode = ownMember(scope.models, name)
   const modelSettings: { [name: string]: Json } = {}
   for (const { name: inner, key, value: given } of entries) {
     if (identity.includes(inner) || given === undefined) continue
@@ -178,12 +181,12 @@ export function readModel(field: FieldValue, known: Pick<NameScope, 'models'>): 
       throw field.refuse(`${words}: models: { ${JSON.stringify(name)}: … }`, key)
     }
   }
-  return { model: fromCode ?? model({ ...field, value: new Scalar(name) }, known), settings: modelSettings }
+  return { model: fromCode ?? model({ ...field, value: new Scalar(name) }, scope), settings: modelSettings }
 }
 
 const identity = ['model', 'deployment_name', 'provider']
 
-/** True for Ollama's default address, which needs no code. */
+/** Whether this is the default address of Ollama, which needs no code. */
 function isUsualAddress(name: string, field: string, value = ''): boolean {
   if (!name.startsWith('ollama') || !['base_url', 'api_base'].includes(field)) return false
   return /^http:\/\/(localhost|127\.0\.0\.1):11434\/?(v1\/?)?$/.test(value)
@@ -193,7 +196,7 @@ function plainValue(field: FieldValue, name: string): Json {
   return mapping(field, (inner) => inner === name)[name] ?? null
 }
 
-/** Model settings. `isField` excludes fields of the agent. */
+/** Reads model settings. `isField` excludes fields of the agent. */
 export function settings(
   field: FieldValue,
   isField: (name: string) => boolean,

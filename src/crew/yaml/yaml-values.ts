@@ -1,30 +1,30 @@
-// Converts field values to the type that the field needs: `yes` is true for a boolean, as in the YAML 1.1 that CrewAI
-// reads, and a text for a text; "3" is a number for a number.
+// Converts the value of a field to the type of its option. `yes` is true for a boolean option, as in YAML 1.1, which
+// CrewAI reads, but stays a string for a text option; "3" is a number for a number option.
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
 import { describe, guess } from '../../base/options.ts'
 import type { YamlEntry, YamlValue, YamlDocument } from './document.ts'
 
-/** A field of an agent or task, and how to refuse it. */
+/** The value of a field, and how to refuse it. */
 export interface FieldValue {
   readonly document: YamlDocument
   readonly value: NonNullable<YamlValue>
   /** Description of valid values. */
   readonly expected: string
-  /** How to set the option in code: */
+  /** Returns the TypeScript that sets an option instead. */
   inCode(option: string): string
-  /** CREW_INVALID at the field, or at a node within it. */
+  /** Returns a CREW_INVALID error at the field, or at a node within it. */
   refuse(problem: string, at?: Node): Error
 }
 
-/** Trims the text, so that `>` and `>-` mean the same. Numbers and booleans are taken as written. */
+/** Reads a string. Numbers and booleans are taken as written. Trims, so that `>` and `>-` mean the same. */
 export function text(field: FieldValue): string | undefined {
   const found = scalarText(field.value)
   if (found !== undefined) return found === '' ? undefined : found
   const { value } = field
   const braces =
-    isMap(value) && value.flow ? '; a text that begins with { needs quotes, or goes on the lines below a >' : ''
-  throw field.refuse(`is ${shown(value)}, but must be a text${braces}`)
+    isMap(value) && value.flow ? '; a string that begins with { needs quotes, or goes on the lines below a >' : ''
+  throw field.refuse(`is ${shown(value)}, but must be a string${braces}`)
 }
 
 export function boolean(field: FieldValue): boolean {
@@ -33,20 +33,20 @@ export function boolean(field: FieldValue): boolean {
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
-/** A boolean that was a number in older versions of CrewAI: `verbose: 2`. */
+/** Reads a boolean that was a number in older versions of CrewAI: `verbose: 2`. */
 export function degree(field: FieldValue): boolean {
   const found = scalarNumber(field.value)
   return found === undefined ? boolean(field) : found !== 0
 }
 
-/** The option's own check checks the range. */
+/** Reads a number. The check of the option limits its range. */
 export function number(field: FieldValue): number {
   const found = scalarNumber(field.value)
   if (found !== undefined) return found
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
-/** A list of names, or one name, each with its node for errors. */
+/** Reads a list of names or a single name, with their nodes for errors. */
 export function names(field: FieldValue): readonly { readonly name: string; readonly at: Node }[] {
   const { document, value } = field
   const single = scalarText(value)
@@ -59,7 +59,7 @@ export function names(field: FieldValue): readonly { readonly name: string; read
   })
 }
 
-/** One sentence, or a list of them. */
+/** Reads one sentence, or a list of sentences. */
 export function sentences(field: FieldValue): readonly string[] | undefined {
   if (isSeq(field.value)) {
     const list = names(field).map(({ name }) => name)
@@ -75,7 +75,7 @@ export function sentences(field: FieldValue): readonly string[] | undefined {
 }
 
 /**
- * Wanted members of a mapping as plain JSON; with `allowed`, refuses all others. Size and depth are limited, since
+ * Reads the wanted members of a mapping as plain JSON; with `allowed`, refuses all others. Limits size and depth, since
  * aliases are followed: a few lines could expand to billions of values.
  */
 export function mapping(
@@ -90,10 +90,10 @@ export function mapping(
     if (allowed === undefined || allowed.includes(name)) continue
     throw field.refuse(`has no ${JSON.stringify(name)}${guess(name, allowed)} (it has ${allowed.join(', ')})`, key)
   }
-  let left = 10_000
+  let remaining = 10_000
   const convert = (node: YamlValue, depth: number): Json => {
-    left -= 1
-    if (left < 0 || depth > 50) throw field.refuse('is too large or nested too deeply')
+    remaining -= 1
+    if (remaining < 0 || depth > 50) throw field.refuse('is too large or nested too deeply')
     if (isMap(node)) return fromEntries(document.entries(node), depth + 1)
     if (isSeq(node)) return document.items(node).map((item) => convert(item.value, depth + 1))
     return node === undefined ? null : plain(node)
@@ -109,13 +109,13 @@ function plain(node: Scalar): Json {
   return typeof value === 'number' && Number.isFinite(value) ? value : (scalarText(node) ?? null)
 }
 
-/** Whether a value turns something off: false, no, 0, an empty text, list or mapping. */
+/** Whether a value turns something off: false, no, 0, or an empty string, list or mapping. */
 export function isOff(value: NonNullable<YamlValue>): boolean {
   if (!isScalar(value)) return value.items.length === 0
   return scalarText(value) === '' || scalarNumber(value) === 0 || scalarBoolean(value) === false
 }
 
-/** Formats a value for messages. */
+/** Describes a value in messages. */
 export function shown(value: YamlValue): string {
   if (value === undefined) return 'nothing'
   if (isMap(value)) return 'a mapping'

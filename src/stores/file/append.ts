@@ -1,5 +1,5 @@
-// Appends to a journal. A change that makes a run ready sooner than the table of roots knows is announced in the table
-// first: after a kill between the two writes, a claim may refresh a run needlessly, but never misses one.
+// Appends to a journal. If the append makes the root ready sooner, the root is first marked as unsure in the table of
+// roots: after a kill between the two writes, a claim may refresh a root needlessly, but never misses a ready run.
 import { parentRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { dueTime, neverTried, recordsMessages } from '../rules/ready.ts'
@@ -23,31 +23,31 @@ export async function appendBatch(connection: Connection, lease: Lease, after: n
     if (state === undefined) throw unknownRunError(run, url)
     checkSeq(run, lastSeq(state), after, batch)
     checkOpen(run, state.row.status, batch)
-    // only where it matters, since it reads a file
+    // read only if needed, since the inbox is a file
     const ends = batch.row !== undefined && isEnded(batch.row.status)
     const inbox = ends || batch.taken?.length ? (await untakenMessages(files, run, state)).map(({ id }) => id) : []
     checkInbox(run, batch, () => inbox)
     // an id that was never posted stays free for a later message
     const taken = inbox.filter((id) => batch.taken?.includes(id))
-    const unwaiting = recordsMessages(batch.row?.status) ? taken : inbox
-    const next = rootAfter(root, run, batch, unwaiting.length, now())
-    // no file contains the number of tries
+    const noLongerWaiting = recordsMessages(batch.row?.status) ? taken : inbox
+    const next = rootAfter(root, run, batch, noLongerWaiting.length, now())
+    // the counters are in no file, so they cannot be refreshed: commit them first
     if (next.tries !== root.tries) return { first: neverTried }
     if (!root.unsure && isReadySooner(next, root, now())) return unsureFirst
     await files.addBlobs(run, batch.blobs ?? [])
     await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run }, now())
     await files.note(state)
     if (root.unsure) return refreshRoot(files, roots, lease.run)
-    // a plain step, or a row that changes nothing in the table, doesn't write the table
+    // a plain step doesn't write the table
     if (differsFrom(next, root, now())) roots.put(lease.run, next)
     return next
   })
   return waiting
 }
 
-/** The root's row after a batch. `unwaiting`: the number of messages that no longer wait. */
-function rootAfter(root: StoredRoot, run: RunId, batch: Batch, unwaiting: number, now: number): StoredRoot {
-  const waiting = root.waiting - unwaiting
+/** The root's row after a batch. `removed` is the number of messages that no longer wait. */
+function rootAfter(root: StoredRoot, run: RunId, batch: Batch, removed: number, now: number): StoredRoot {
+  const waiting = root.waiting - removed
   const counts = batch.progress ? neverTried : {}
   if (batch.row === undefined || parentRunId(run) !== undefined) return { ...root, waiting, ...counts }
   const { crew, version, format, priority, status } = batch.row

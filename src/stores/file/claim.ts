@@ -1,6 +1,6 @@
-// Claiming, under the lock. The table finds the ready runs; before a run is leased, its files confirm that it is ready.
-// First the table catches up with what it may not know: journals that a person put into the folder, and runs whose last
-// change may not have reached it.
+// Claims ready runs, under the lock. The table of roots lists the candidates; before a run is leased, its files must
+// confirm that it is ready. First of all, the table is refreshed for journals that a person put into the folder, and
+// for roots whose last change may be missing from it.
 import { rootRunId } from '../../journal/paths.ts'
 import { isOwnerDead } from '../owner.ts'
 import { laneCrews, claimableCount, highestFirst, isSameLane } from '../rules/leases.ts'
@@ -24,7 +24,7 @@ export function claimRuns(
     /** An owner gets one suspect, and none while it holds another. */
     let maxDeaths = roots.holdsSuspect(owner) ? 0 : anyDeaths
     const claimed: Lease[] = []
-    /** The files decide. If they disagree with the table, the table is corrected, so the next search passes the run. */
+    /** Claims the run if its files confirm that it is due. Otherwise its row was wrong, and has now been refreshed. */
     async function claimIfDue(run: RunId, priority?: Priority): Promise<void> {
       const root = await refreshRoot(files, roots, run, trees.get(run))
       const isOther = priority !== undefined && root.priority !== priority
@@ -65,7 +65,7 @@ function freeDeadLeases(roots: Roots): void {
   }
 }
 
-/** Whether its files say that it is due in one of the lanes. The search has checked backoff and lease. */
+/** Whether a refreshed root is due in one of the lanes. The table has checked the pause and the lease already. */
 function isDue({ lane, ended, waiting, dueAt = Infinity }: StoredRoot, lanes: readonly Lane[], now: number): boolean {
   return lane !== undefined && !ended && (waiting > 0 || dueAt <= now) && lanes.some((each) => isSameLane(each, lane))
 }

@@ -14,21 +14,22 @@ export interface Connection {
   readonly folder: string
   readonly files: RunFiles
   readonly now: () => number
-  /** Refuses when the store is closed, and turns errors of the file system into errors of the port. */
+  /** Executes `work`. Errors of the file system become errors of the port. Rejects once the store is closed. */
   guarded<T>(work: () => Promise<T>): Promise<T>
+  /** Executes `work` under the lock of the folder. */
   locked<T>(work: (roots: Roots) => Promise<T> | T): Promise<T>
   /**
-   * The files and the table of roots commit separately. If `work` needs a change of the root's row to be committed
-   * before it writes a file, it returns that change as a FirstCommit; after the commit it is called again.
+   * Like `locked`. Files and the table of roots are written separately: if a change of the root's row must be committed
+   * before `work` writes a file, `work` returns the change as a FirstCommit, and is called again after the commit.
    */
   lockedRoot<T extends object>(
     root: RunId,
     work: (roots: Roots, root: StoredRoot) => Promise<T | FirstCommit>,
   ): Promise<T>
   readRoots<T>(work: (roots: Roots) => T): Promise<T>
-  /** JOURNAL_DAMAGED. */
+  /** Loads a journal. Rejects with JOURNAL_DAMAGED. */
   loadUndamaged(run: RunId): Promise<JournalState | undefined>
-  /** JOURNAL_DAMAGED, RUN_NOT_FOUND. */
+  /** Loads a journal. Rejects with JOURNAL_DAMAGED or RUN_NOT_FOUND. */
   loadExisting(run: RunId): Promise<JournalState>
   close(): Promise<void>
 }
@@ -38,7 +39,7 @@ export interface FirstCommit {
   readonly first: Partial<StoredRoot>
 }
 
-/** Makes the next claim refresh this root from its files, whatever happens in between. */
+/** Makes the next claim refresh this root from its files, even if this process is killed in between. */
 export const unsureFirst: FirstCommit = { first: { unsure: true } }
 
 export async function openConnection(folder: string, now: () => number): Promise<Connection> {

@@ -1,4 +1,4 @@
-// Writes that survive a power cut: the bytes are synced, and so is the folder after a new name.
+// Writes that survive a power cut: files are synced, and after a file is created or renamed, the folder is synced too.
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -14,7 +14,7 @@ export interface Tail {
   readonly synced: boolean
 }
 
-/** Identifies a state of a file: after a change it must be read again. */
+/** Identifies a version of a file: if the stamp has changed, the file must be read again. */
 export interface FileStamp {
   readonly size: number
   readonly modified: bigint
@@ -28,7 +28,7 @@ export async function readStamp(handle: FileHandle): Promise<FileStamp> {
 
 /**
  * Appends `data` in one write and syncs it. Everything before is synced first, so after a power cut only the last write
- * can be unfinished. STORE_FAILED: nothing was appended.
+ * can be unfinished. Rejects with STORE_FAILED if nothing was appended, and with OUTCOME_UNKNOWN if that is unclear.
  */
 export async function appendDurably(path: string, tail: Tail, data: Uint8Array): Promise<FileStamp> {
   const handle = await open(path, 'a', 0o600)
@@ -46,13 +46,13 @@ export async function appendDurably(path: string, tail: Tail, data: Uint8Array):
   }
 }
 
-/** Cuts off the rest of an unfinished write, and ends the last line. */
+/** Cuts off an unfinished write, ends the last line, and syncs file and folder. */
 async function syncTail(handle: FileHandle, path: string, { goodLength, endsLine }: Tail): Promise<void> {
   const { size } = await handle.stat()
   if (size > goodLength) await handle.truncate(goodLength)
   if (!endsLine) await writeWhole(handle, Buffer.from('\n'))
   await handle.datasync()
-  // a killed process may not have synced the folder
+  // the process that created the file may have been killed before it synced the folder
   await syncFolder(dirname(path))
 }
 
@@ -61,12 +61,13 @@ async function writeWhole(handle: FileHandle, bytes: Uint8Array): Promise<void> 
   if (bytesWritten < bytes.length) throw new Error(`only ${bytesWritten} of ${bytes.length} bytes were written`)
 }
 
+/** Like `writeSynced`, and syncs the folder. */
 export async function writeDurably(...file: Parameters<typeof writeSynced>): Promise<void> {
   await writeSynced(...file)
   await syncFolder(dirname(file[0]))
 }
 
-/** Writes under a temporary name first, so that no half-written file gets the real name. Sync the folder to keep it. */
+/** Writes a temporary file and renames it, so that `path` never holds half a file. The caller must sync the folder. */
 export async function writeSynced(
   path: string,
   data: Uint8Array | AsyncIterable<string>,
@@ -89,7 +90,7 @@ export async function writeSynced(
 }
 
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open folders; its file systems persist names without a sync.
+  // Windows cannot open folders, and its file systems persist names without a sync
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
   try {
@@ -110,12 +111,12 @@ export function fileError(error: unknown, path: string): RepriseError {
   return new RepriseError('STORE_FAILED', `${path} could not be read or written: ${messageOf(error)}`, { cause: error })
 }
 
-/** A folder has the name of a journal or of another file of a run. */
 function notFileError(path: string, cause: unknown): RepriseError {
   const words = `a folder in ${path} has the name of a file of a run: move it away, or put a copy of the file in its place`
   return new RepriseError('JOURNAL_DAMAGED', words, { cause })
 }
 
+/** Rejects with STORE_FAILED after cutting off the appended bytes, or with OUTCOME_UNKNOWN if that fails. */
 async function undoAppend(handle: FileHandle, path: string, tail: Tail, error: unknown): Promise<never> {
   try {
     await handle.truncate(tail.goodLength)

@@ -1,14 +1,14 @@
-// Notes the number and hash of the last line of a journal or an inbox, in a separate file. Without it, a file that lost
-// its last lines looks complete, and a file whose last lines are unreadable looks like an unfinished write. The note is
-// written once the lines are on disk, and isn't synced: if a crash loses it or leaves an old one, less is detected, but
-// nothing wrong. A note ahead of the lines means that lines are lost. Kept in leases.db instead, it would make each
-// append sync, and take, four times as much.
+// Notes the number and hash of the last line of a journal or an inbox, in a separate file. Without the note, a file
+// that lost its last lines looks complete, and a file whose last lines are unreadable looks like an unfinished write.
+// The note is written after the lines are on disk, so a note ahead of the lines means that lines are lost. It isn't
+// synced: after a crash it may be missing or old, and then a loss may go undetected, but no loss is reported wrongly. A
+// note in leases.db instead would make each append take four times as long.
 import { constants } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { hashBytes } from '../../journal/hash.ts'
 import type { LastEntryNote } from '../store.ts'
 
-/** All notes have one length, so that a new one overwrites the old as a whole. */
+/** All notes have the same length, so that a new one completely overwrites the old one. */
 const digits = 16
 const form = /^ *(\d+) (\S{43}) (\S{43})\n$/
 
@@ -21,7 +21,7 @@ export async function readNote(path: string): Promise<Required<LastEntryNote> | 
     : { seq: Number(seq), hash }
 }
 
-/** A note that cannot be written isn't a failure: the lines are on disk. */
+/** Never rejects: if the note cannot be written, the lines are on disk all the same. */
 export async function writeNote(path: string, { seq, hash }: Required<LastEntryNote>): Promise<void> {
   const handle = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600).catch(() => undefined)
   try {

@@ -1,6 +1,5 @@
-// Maps run ids to file names and back. An id may be any text (`..`, `a/b`, `Fälle`), a file name may not: everything
-// but ASCII letters, digits, `-` and `_` is percent-encoded. So is the dot, which separates the id from the file's
-// ending.
+// Maps run ids to file names and back. An id may be any string (`..`, `a/b`, `Fälle`), a file name may not: everything
+// but ASCII letters, digits, `-` and `_` is percent-encoded. Dots are encoded because a dot ends the id in a file name.
 import { createHash } from 'node:crypto'
 import type { RunId } from '../store.ts'
 
@@ -9,13 +8,13 @@ const inboxEnding = '.inbox.jsonl'
 const temporaryEnding = '.tmp'
 const noteEnding = '.end'
 
-/** The lock and the leases. SQLite puts its rollback journal next to it. */
+/** The database of the lock and the leases. SQLite puts its rollback journal next to it. */
 export const leasesName = 'leases.db'
 
 /** File systems allow 255 bytes, and endings and temporary names need some of them. */
 const nameLimit = 150
 
-/** A long name is cut and made unique by a hash after `~`; the file itself then contains the id. */
+/** Encodes an id. A long name is cut, and made unique by `~` and a hash; its id is in the content of the file. */
 export function encodeName(id: string): string {
   const encoded = Buffer.from(id)
     .toString('latin1')
@@ -24,7 +23,7 @@ export function encodeName(id: string): string {
   return `${encoded.slice(0, 100)}~${createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 
-/** Undefined for a cut name, and for a file of another program. */
+/** Decodes an id. Undefined for a cut name, and for a file of another program. */
 export function decodeName(name: string): string | undefined {
   try {
     const id = decodeURIComponent(name)
@@ -38,7 +37,7 @@ export function journalName(run: RunId): string {
   return encodeName(run) + journalEnding
 }
 
-/** The name while the first batch is written. */
+/** The temporary name of a journal while its first batch is written. */
 export function newJournalName(run: RunId): string {
   return journalName(run) + temporaryEnding
 }
@@ -64,8 +63,8 @@ export function runPart(file: string): string | undefined {
 }
 
 /**
- * Whether a change of this file means no change of a run: leases are renewed all the time, new files get their final
- * name last, and a note follows the change of its journal.
+ * Whether watchers may ignore changes of this file: leases are renewed all the time, a new file is renamed when it is
+ * complete, and a note is written after its journal.
  */
 export function isSideFile(file: string): boolean {
   return file.startsWith(leasesName) || file.endsWith(temporaryEnding) || file.endsWith(noteEnding)

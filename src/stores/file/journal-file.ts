@@ -1,6 +1,6 @@
 // The state of a journal file: the positions of its lines, and the listing row, due time, outputs and taken messages
-// folded from them. Folded again when the file's stamp has changed, since a person may have edited it; updated in place
-// by our own appends.
+// folded from them. Our own appends update the state; when the file's stamp shows another change, such as a person's
+// edit, the file is folded again.
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../base/options.ts'
@@ -23,7 +23,7 @@ export interface JournalState {
   goodLength: number
   endsLine: boolean
   synced: boolean
-  /** The numbers and offsets of the existing lines. Only ever extended: readers keep a length. */
+  /** The numbers and offsets of the existing lines. Only ever extended, since readers remember the length. */
   readonly seqs: number[]
   readonly starts: number[]
   row: Partial<RunRow>
@@ -37,8 +37,8 @@ export interface JournalState {
 }
 
 /**
- * Undefined if the file doesn't exist. `run` is the id in the file's name, if it contains the whole id. Returns
- * `before` if the file has not changed since.
+ * Reads and folds a journal. Returns `before` if the file has not changed since, and undefined if it doesn't exist.
+ * `run` is the id in the file's name, if the name contains all of it.
  */
 export async function loadJournal(
   path: string,
@@ -54,12 +54,12 @@ export async function loadJournal(
   }
   try {
     if (before !== undefined && isSameStamp(before.stamp, await readStamp(handle))) return before
-    // the note before the lines: lines appended during the read must not look lost
+    // read before the lines: lines that are appended during the read must not look lost
     const noted = await readNote(notePath(path))
-    const now = await readStamp(handle)
-    const bytes = Buffer.alloc(now.size)
-    const { bytesRead } = await handle.read(bytes, 0, now.size, 0)
-    return { ...(await foldFile(path, run, now, bytes.subarray(0, bytesRead), noted?.seq)), noted }
+    const stamp = await readStamp(handle)
+    const bytes = Buffer.alloc(stamp.size)
+    const { bytesRead } = await handle.read(bytes, 0, stamp.size, 0)
+    return { ...(await foldFile(path, run, stamp, bytes.subarray(0, bytesRead), noted?.seq)), noted }
   } finally {
     await handle.close()
   }
@@ -107,7 +107,7 @@ export async function appendLines(
   state.noted = lastEntry(batch)
 }
 
-/** The lines after `after`, as of the time when `state` was loaded. */
+/** Yields the lines after `after`, as of the time when `state` was loaded. */
 export async function* readFileLines(state: JournalState, after: number): AsyncIterable<Line> {
   const { seqs, starts } = state
   const end = seqs.length
@@ -142,10 +142,10 @@ export function lastSeq(state: JournalState): number {
   return Math.max(state.seqs.at(-1) ?? 0, state.noted?.seq ?? 0)
 }
 
-/** The listing row, if the remaining lines still contain all of it. */
+/** Returns the listing row if the remaining lines contain all of it. */
 export function completeRow(state: JournalState): RunRow | undefined {
   const { run, crew, version, status, createdAt, updatedAt, inputs, summary } = state.row
-  // not written by an older build
+  // older builds didn't write these
   const { format = 1, priority = 0 } = state.row
   if (run === undefined || crew === undefined || version === undefined || status === undefined) return undefined
   if (createdAt === undefined || updatedAt === undefined || inputs === undefined || summary === undefined)
@@ -153,7 +153,7 @@ export function completeRow(state: JournalState): RunRow | undefined {
   return { ...state.row, run, crew, version, format, priority, status, createdAt, updatedAt, inputs, summary }
 }
 
-/** When the run next needs a worker, in ms. A running or queued run of an older build: since its last update. */
+/** When the run next needs a worker, in ms. A running or queued run of an older build is due since its last update. */
 export function journalDueAt(state: JournalState): number | undefined {
   if (state.due !== undefined) return state.due ?? undefined
   const { status, updatedAt = '' } = state.row
@@ -163,7 +163,7 @@ export function journalDueAt(state: JournalState): number | undefined {
 async function foldFile(
   path: string,
   run: RunId | undefined,
-  now: FileStamp,
+  stamp: FileStamp,
   bytes: Uint8Array,
   noted = 0,
 ): Promise<JournalState> {
@@ -175,13 +175,13 @@ async function foldFile(
     hasSyncedAfter: (good) => noted > (good.at(-1)?.seq ?? 0),
   })
   const { goodLength, endsLine } = scanned
-  const state: JournalState = { ...emptyJournal(path), stamp: now, goodLength, endsLine, synced: false }
+  const state: JournalState = { ...emptyJournal(path), stamp, goodLength, endsLine, synced: false }
   for (const { value, start } of scanned.lines) {
     state.seqs.push(value.seq)
     state.starts.push(start)
     foldStore(state, value.store)
   }
-  // the name decides, so that a copy of a file is another run
+  // the id in the name counts, so that a copy of a file is another run
   if (run !== undefined) state.row = { ...state.row, run }
   return { ...state, damage: findDamage(state, scanned) }
 }
@@ -194,7 +194,7 @@ function findDamage(
   if (damagedLine !== undefined) return damagedError(path, damagedLine, 'cannot be read')
   // an empty file counts as missing
   if (firstLine === undefined) return undefined
-  // a crash cannot cause this: a file gets its name only after the first batch
+  // not caused by a crash: a file gets its name only after the first batch
   if (seqs.length === 0) {
     return damagedError(
       path,

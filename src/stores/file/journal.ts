@@ -1,4 +1,4 @@
-// Reads a run: its lines, its blobs, and the last entry noted beside its journal file.
+// Reads a run: its lines, its blobs, and the note on its last entry.
 import type { LastEntryNote, Line, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { fileError } from './durable-files.ts'

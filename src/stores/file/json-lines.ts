@@ -1,7 +1,7 @@
 // Splits a file into lines and finds the end of its valid part. A write that was not synced may be on disk in part: the
-// file ends in the middle of it, or some of its pages, even early ones, read as zeros. That is a tear, and the whole
-// write counts as not written. Any other unreadable line is damage. Blank lines and carriage returns, which editors
-// leave, are ignored.
+// file ends in the middle of it, or some of its pages, even early ones, read as zeros. That is a tear: the whole write
+// counts as not written. Any other unreadable line is damage. Blank lines and carriage returns, which editors leave,
+// are ignored.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tail } from './durable-files.ts'
 
@@ -92,8 +92,8 @@ function classifyLines<T>(bytes: Uint8Array, rawLines: readonly RawLine<T>[], ru
 }
 
 /**
- * Whether the rest is one write, cut by a power loss, that began right after the valid lines. A next write would have
- * begun only after this one was synced.
+ * Whether the rest is one write that began right after the valid lines and was cut by a power loss. Another write would
+ * have begun only after this one was synced.
  */
 function isTear<T>(rest: readonly RawLine<T>[], valid: readonly T[], rules: LineRules<T>): boolean {
   const [first] = rest

@@ -1,7 +1,7 @@
 // leases.db: the lock of the folder, and the table of its roots. The lock is SQLite's write lock, which the kernel
 // releases when a process dies. It is held across writes to a journal file, so checking a lease and writing are one
-// step. Uses a rollback journal, not WAL: such folders are mounted, copied and synced, where shared memory doesn't
-// work.
+// step. Uses a rollback journal, not WAL: folders of runs are mounted, copied and synced, and WAL's shared memory
+// doesn't work there.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { storeClosedError, storeNewerError, storeOlderError } from '../rules/refusals.ts'
@@ -9,17 +9,17 @@ import { guardFile, openDatabase, whileBusy } from '../sqlite/open-database.ts'
 import { createTable, rootTable, type Roots } from './roots.ts'
 
 /** Raised by every change of the table. A database with another number is refused. */
-export const formatNumber = 6
+export const formatNumber = 7
 
 export interface LeaseDatabase {
-  /** One caller at a time, over all processes. If `work` throws, its changes to roots are rolled back. */
+  /** Executes `work` for one caller at a time, over all processes. If it rejects, its changes are rolled back. */
   locked<T>(work: (roots: Roots) => Promise<T> | T): Promise<T>
-  /** Reads the roots, between two locks of this process. */
+  /** Reads the roots while no call of this process holds the lock. */
   read<T>(work: (roots: Roots) => T): Promise<T>
   close(): Promise<void>
 }
 
-/** STORE_INVALID, STORE_NEWER. */
+/** Opens or creates the database. Rejects with STORE_INVALID or STORE_NEWER if this code cannot use it. */
 export async function openLeaseDatabase(path: string, url: string, now: () => number): Promise<LeaseDatabase> {
   const db = await openDatabase(path, (opened) => prepareTable(opened, path))
   const roots = rootTable(db, now)
@@ -32,8 +32,9 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
       // a reader in another process can block even the commit
       await whileBusy(path, () => db.exec('commit'))
     } catch (error) {
-      // the journal's lines are written, the roots perhaps not
-      throw new RepriseError('OUTCOME_UNKNOWN', `${path} failed while committing: read the run again`, { cause: error })
+      // the lines of the journal are written, the roots perhaps not
+      const words = `${path} failed during a commit: read the run again to see whether the change was written`
+      throw new RepriseError('OUTCOME_UNKNOWN', words, { cause: error })
     }
   }
 
@@ -69,7 +70,7 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
   }
 }
 
-/** Creates the table in a new database. STORE_NEWER, and STORE_INVALID for the layout of an earlier build. */
+/** Creates the table in a new database. Throws STORE_NEWER or STORE_INVALID for the layout of another build. */
 function prepareTable(db: DatabaseSync, path: string): void {
   const layout = readLayout(db, path)
   if (layout > formatNumber) throw storeNewerError(path, layout, formatNumber)
@@ -85,7 +86,7 @@ function prepareTable(db: DatabaseSync, path: string): void {
   }
 }
 
-/** 0 for a new database. STORE_INVALID for the layout of an earlier build. */
+/** Returns 0 for a new database. Throws STORE_INVALID for the layout of an earlier build. */
 export function readLayout(db: DatabaseSync, path: string): number {
   const layout = Number(db.prepare('pragma user_version').get()?.['user_version'])
   if (layout !== 0 && layout < formatNumber) throw storeOlderError(path, layout, formatNumber, 'or use another folder')

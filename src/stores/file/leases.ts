@@ -9,23 +9,23 @@ import type { Connection } from './connection.ts'
 import { refreshRoot } from './readiness.ts'
 import { notReady, type Roots, type StoredRoot } from './roots.ts'
 
-export function acquireLease(access: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
-  return access.locked(async (roots) => {
-    await access.loadExisting(run)
-    return acquireRoot(access, roots, run, owner, ttlMs)
+export function acquireLease(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
+  return connection.locked(async (roots) => {
+    await connection.loadExisting(run)
+    return acquireRoot(connection, roots, run, owner, ttlMs)
   })
 }
 
-/** RUN_HELD, and RUN_NOT_FOUND for a run without a root. */
+/** Rejects with RUN_HELD, or with RUN_NOT_FOUND if the run has no root. */
 export async function acquireRoot(
-  { loadExisting: existing, files, now }: Connection,
+  { loadExisting, files, now }: Connection,
   roots: Roots,
   run: RunId,
   owner: Owner,
   ttlMs: number,
 ): Promise<Lease> {
   const root = rootRunId(run)
-  await existing(root)
+  await loadExisting(root)
   checkFree(run, roots.get(root).holding, now(), owner)
   const { tries } = await refreshRoot(files, roots, root)
   return grantLease(roots, root, owner, now() + ttlMs, Math.max(1, tries))
@@ -33,9 +33,9 @@ export async function acquireRoot(
 
 export function grantLease(roots: Roots, run: RunId, owner: Owner, expiresAt: number, tries: number): Lease {
   const root = roots.get(run)
-  const died = root.holding && !sameOwner(root.holding.owner, owner) ? afterDeath(root) : {}
+  const death = root.holding && !sameOwner(root.holding.owner, owner) ? afterDeath(root) : {}
   const lease: Lease = { run, token: root.token + 1, id: crypto.randomUUID(), owner }
-  roots.put(run, { ...root, ...died, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
+  roots.put(run, { ...root, ...death, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
   return lease
 }
 
@@ -91,10 +91,10 @@ export function deleteRun({ files, locked, now }: Connection, run: RunId): Promi
     const root = roots.get(rootRunId(run))
     checkFree(run, root.holding, now())
     const existing = (await files.ids()).filter((id) => isInTreeOf(id, run))
-    // The run first: without it, its child runs are never offered, and a new run of this id doesn't adopt them.
+    // the run first: without it, its child runs are never offered, and a new run of this id doesn't adopt them
     const deleted = [run, ...existing.filter((id) => id !== run)]
     for (const id of deleted) await files.remove(id)
-    // The token stays, so that a new run of this id continues from it and old holders stay fenced out.
+    // the token stays, so that a new run of this id continues from it and old holders stay fenced out
     if (rootRunId(run) !== run && existing.length > 0) await refreshRoot(files, roots, rootRunId(run))
     else if (rootRunId(run) === run && (root.token > 0 || root.lane !== undefined))
       roots.put(run, { ...root, ...notReady, ...untried })

@@ -1,11 +1,10 @@
-// Lookups without a lease: the row of a run, pages of rows, and outputs by what they depend on. All are read from the
-// journals, since people add and remove files.
+// Rows, pages of rows, and outputs by fingerprint. All are read from the journals, since people add and remove files.
 import { listPage } from '../rules/listing.ts'
 import type { RunId, RunRow, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { completeRow } from './journal-file.ts'
 
-/** JOURNAL_DAMAGED if the readable lines of a damaged journal don't contain the whole row. */
+/** Rejects with JOURNAL_DAMAGED if the readable lines of a damaged journal don't contain the whole row. */
 export function findRow({ files, guarded }: Connection, run: RunId): Promise<RunRow | undefined> {
   return guarded(async () => {
     const state = await files.load(run)

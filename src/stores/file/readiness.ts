@@ -1,5 +1,5 @@
-// Reads from the files of a run tree when its root is ready. People put files into the folder, edit and remove them. An
-// unreadable file counts as empty, and its root stays unsure, so that the next claim reads it again.
+// Computes from the files of a run tree when its root is ready. People may add, edit and remove files. An unreadable
+// file counts as empty, and its root stays `unsure`, so that the next claim reads the file again.
 import { isDeepStrictEqual } from 'node:util'
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
@@ -9,7 +9,7 @@ import { completeRow, journalDueAt, type JournalState } from './journal-file.ts'
 import { notReady, type Roots, type Readiness, type StoredRoot } from './roots.ts'
 import type { RunFiles } from './run-files.ts'
 
-/** All but the messages. */
+/** The readiness of a root according to its journal, without the messages that wait in its tree. */
 export function readReadiness(state: JournalState): Omit<Readiness, 'waiting'> {
   const row = completeRow(state)
   if (row === undefined || state.damage !== undefined) return notReady
@@ -17,7 +17,7 @@ export function readReadiness(state: JournalState): Omit<Readiness, 'waiting'> {
   return { lane: { crew, version, format }, priority, ended: isEnded(status), dueAt: journalDueAt(state) }
 }
 
-/** The messages that no line of the journal has taken. */
+/** The messages in the inbox of a run that no line of its journal has taken. */
 export async function untakenMessages(files: RunFiles, run: RunId, state: JournalState): Promise<Message[]> {
   const all = await files.messages(run)
   return all.filter((message) => !state.taken.has(message.id))

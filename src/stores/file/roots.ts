@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { statementCache } from '../sqlite/open-database.ts'
 import { readOwner } from '../owner.ts'
 import { byClaim, highestFirst, isSameLane, type Holding } from '../rules/leases.ts'
-import { neverTried, readyAt, type DeathCount } from '../rules/ready.ts'
+import { neverTried, readyAt, type TryCounts } from '../rules/ready.ts'
 import type { Lane, Priority, ReadyRun, RunId } from '../store.ts'
 
 /** When a root is ready, according to the files of its tree. */
@@ -17,7 +17,7 @@ export interface Readiness {
   readonly waiting: number
 }
 
-export interface StoredRoot extends Readiness, DeathCount {
+export interface StoredRoot extends Readiness, TryCounts {
   /** 0 if the run was never leased. */
   readonly token: number
   readonly holding: Holding | undefined
@@ -28,15 +28,15 @@ export interface StoredRoot extends Readiness, DeathCount {
 /** The readiness of a run that doesn't exist. */
 export const notReady: Readiness = { lane: undefined, priority: 0, ended: false, dueAt: undefined, waiting: 0 }
 
-/** Whether the change makes a worker claim the run earlier, or another worker claim it. */
+/** Whether the change makes the run ready sooner, or ready for other workers. */
 export function isReadySooner(next: Readiness, before: Readiness, now: number): boolean {
   const at = offeredAt(next, now)
   return at < offeredAt(before, now) || (at < Infinity && !isSameLaneAndPriority(next, before))
 }
 
 /**
- * Whether the row must be written. Not for a due run that is now due later: a process holds it. But for a run that
- * became due while a message waits, since the message will be taken.
+ * Whether the row must be written. All due times in the past are equal: a process holds the run. A due time counts even
+ * while a message makes the run ready, since the message will be taken.
  */
 export function differsFrom(next: Readiness, before: Readiness, now: number): boolean {
   return (
@@ -68,7 +68,7 @@ export interface Roots {
   /** The roots whose lane is known. */
   knownRuns(): Set<RunId>
   unsureRuns(): RunId[]
-  /** The roots whose owner is dead. Calls `isDead` once for each owner. */
+  /** The roots whose owner is dead or unreadable. Calls `isDead` once for each owner. */
   heldByDead(isDead: (owner: Holding['owner']) => boolean): RunId[]
   /** How many roots of these crews have an unexpired lease or are in `exclude`. */
   countHeld(crews: ReadonlySet<string>, exclude: ReadonlySet<RunId>): number
@@ -102,7 +102,7 @@ export const createTable = `create table roots (
     waiting integer not null default 0,
     tries integer not null default 0,
     deaths integer not null default 0,
-    died integer not null default 0,
+    death_token integer not null default 0,
     ready_at integer,
     unsure integer not null default 0
   );
@@ -124,7 +124,7 @@ const columns = [
   'waiting',
   'tries',
   'deaths',
-  'died',
+  'death_token',
   'unsure',
   'ready_at',
 ] as const
@@ -133,7 +133,7 @@ const selectReady = `select run, ready_at from roots
   where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? and deaths <= ?
   order by ready_at limit ?`
 
-/** No limit on the deaths of a run. */
+/** The `maxDeaths` that excludes no run. */
 export const anyDeaths: number = Number.MAX_SAFE_INTEGER
 
 type Row = { readonly [column in (typeof columns)[number]]: string | number | null }
@@ -149,7 +149,7 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       return row === undefined ? unknownRoot : toRoot(row)
     },
     put(run, root) {
-      const { token, holding, lane, priority, ended, dueAt, waiting, tries, deaths, died, unsure } = root
+      const { token, holding, lane, priority, ended, dueAt, waiting, tries, deaths, deathToken, unsure } = root
       const expiresAt = holding?.expiresAt
       const ready = lane && readyAt({ run, ended, dueAt, messages: waiting, tries, expiresAt }, now())
       sql(upsert).run(
@@ -167,7 +167,7 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         waiting,
         tries,
         deaths,
-        died,
+        deathToken,
         unsure ? 1 : 0,
         ready ?? null,
       )
@@ -248,7 +248,7 @@ function toRoot(row: Row): StoredRoot {
     waiting: Number(row.waiting),
     tries: Number(row.tries),
     deaths: Number(row.deaths),
-    died: Number(row.died),
+    deathToken: Number(row.death_token),
     unsure: row.unsure === 1,
   }
 }

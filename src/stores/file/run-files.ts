@@ -1,6 +1,6 @@
-// The files of a folder by run. Remembers the state of each journal, so that an unchanged file isn't read again. The
-// messages to a run stay in its inbox file forever, one per line, oldest first. The journal's lines record which were
-// taken, so removing such a line puts the message back.
+// The files of a folder by run. Remembers the state of each journal, so that an unchanged file isn't read again.
+// Messages stay in the inbox file of their run forever, one per line, oldest first. Which of them were taken is in the
+// lines of the journal, so a person who removes such a line puts its messages back into the inbox.
 import { mkdir, readdir, readFile, rename, rm, stat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob, Message, RunId, RunRow } from '../store.ts'
@@ -24,14 +24,15 @@ import { scanLines, type ScanResult } from './json-lines.ts'
 export interface RunFiles {
   /** Undefined if the file is missing or empty. An unreadable file is a damaged state. */
   load(run: RunId): Promise<JournalState | undefined>
-  /** Removes the rest of a former run of this id. Appends to the returned state go to a file with a temporary name. */
+  /** Removes what is left of a former run of this id. Appends to the returned state go to a temporary file. */
   startOver(run: RunId): Promise<JournalState>
-  /** Gives that file its final name, so that a crash before leaves no half first batch. */
+  /** Renames the temporary file to its final name, so that a crash never leaves half a first batch. */
   keep(run: RunId, state: JournalState): Promise<void>
-  /** The ids of all journals that contain one in their name or content, including damaged ones. */
+  /** The ids of all journals, damaged ones too, from their names or, if these are cut, from their content. */
   ids(): Promise<RunId[]>
-  /** Writes the note on the last line, after an append. */
+  /** Writes the note on the last line. Call it after an append. */
   note(state: JournalState): Promise<void>
+  /** All journals with a complete row. */
   all(): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
   addBlobs(run: RunId, blobs: readonly Blob[]): Promise<void>
@@ -53,7 +54,7 @@ export function openRunFiles(folder: string): RunFiles {
     return state
   }
 
-  async function removeExtras(run: RunId): Promise<void> {
+  async function removeSideFiles(run: RunId): Promise<void> {
     await rm(join(folder, newJournalName(run)), { force: true })
     await rm(notePath(join(folder, journalName(run))), { force: true })
     await rm(join(folder, inboxName(run)), { force: true })
@@ -69,7 +70,7 @@ export function openRunFiles(folder: string): RunFiles {
     load: (run) => loadNamed(journalName(run), run),
 
     async startOver(run) {
-      await removeExtras(run)
+      await removeSideFiles(run)
       return emptyJournal(join(folder, newJournalName(run)))
     },
 
@@ -131,12 +132,11 @@ export function openRunFiles(folder: string): RunFiles {
     post: (run, message) => appendMessage(join(folder, inboxName(run)), message),
 
     async remove(run) {
-      // The journal first: without it the run doesn't exist, and the files that a crash leaves are removed when a new
-      // run gets the id.
+      // the journal first: without it the run doesn't exist, and a new run of this id removes what a crash leaves
       await rm(join(folder, journalName(run)), { force: true })
       remembered.delete(journalName(run))
       await syncFolder(folder)
-      await removeExtras(run)
+      await removeSideFiles(run)
     },
   }
 }
@@ -156,7 +156,7 @@ async function pathExists(path: string): Promise<boolean> {
   }
 }
 
-/** JOURNAL_DAMAGED, naming the line. A missing file has no messages. */
+/** Rejects with JOURNAL_DAMAGED, naming the line. A missing file has no messages. */
 async function loadInbox(path: string): Promise<Message[]> {
   return readMessages(path, await scanInbox(path))
 }

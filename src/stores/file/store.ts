@@ -1,6 +1,6 @@
-// A folder with one JSON Lines file per run, for people who read and edit state by hand. A removed line is a gap, and
-// the run continues after it; everything else that the store knows of a run is folded from the remaining lines. Writes
-// hold the lock of leases.db. Reads don't: a file only grows, and an unfinished write at its end is not visible.
+// A folder with one JSON Lines file per run, for people who read and edit journals by hand. All that the store knows of
+// a run is folded from the lines, so a run continues even if a person has removed some. Writes hold the lock in
+// leases.db. Reads need no lock: files only grow, and an unfinished write at the end of a file is ignored.
 import { resolve } from 'node:path'
 import { makePrivateFolder } from '../private-folder.ts'
 import { driverStore, type Driver } from '../rules/driver.ts'
@@ -29,11 +29,14 @@ const driver: Driver<Connection> = {
 }
 
 export interface FileStoreOptions {
-  /** The clock that leases expire by. Default: Date.now. */
+  /** The clock by which leases expire. Default: Date.now. */
   readonly now?: () => number
 }
 
-/** Opens the folder, creating it if missing. STORE_INVALID, STORE_NEWER. */
+/**
+ * Opens the folder, creating it if missing. Rejects with STORE_INVALID if it cannot be opened or written, and with
+ * STORE_NEWER if only newer code may write it.
+ */
 export async function fileStore(path: string, options: FileStoreOptions = {}): Promise<Store> {
   const folder = resolve(path)
   await makePrivateFolder(folder)
@@ -41,7 +44,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
   return driverStore(driver, connection, watchFolder(folder), () => connection.close())
 }
 
-/** Where the system cannot watch a folder, all watchers are woken at this interval. */
+/** If the system cannot watch the folder, all watchers are woken at this interval. */
 const fallbackMs = 1000
 
 /** Wakes watchers when another process or an editor changes the folder. */
@@ -56,7 +59,7 @@ function watchFolder(folder: string): Watchers {
   const watchers = createWatchers({
     start() {
       try {
-        // Not persistent: a watcher alone keeps no process alive.
+        // a watcher alone must not keep the process alive
         watcher = watch(folder, { persistent: false }, (_event, file) => {
           const run = file === null ? undefined : decodeRunFile(file)
           if (file === null || (run === undefined && !isSideFile(file))) watchers.changed()

@@ -1,5 +1,5 @@
-// A store that lives as long as its process, for tests and experiments. Every operation is one synchronous step, which
-// makes this the simplest definition of the port.
+// A store that lives as long as its process, for tests and experiments. Every operation is synchronous and therefore
+// atomic, which makes this the simplest implementation of the port.
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isOwnerDead, sameOwner } from '../owner.ts'
@@ -24,19 +24,19 @@ import {
   neverTried,
   readyAt,
   recordsMessages,
-  type DeathCount,
+  type TryCounts,
 } from '../rules/ready.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 
 export interface MemoryStoreOptions {
-  /** The clock that leases expire by. Default: Date.now. */
+  /** The clock by which leases expire. Default: Date.now. */
   readonly now?: () => number
   readonly url?: string
-  /** Ids of leases. Default: crypto.randomUUID. */
+  /** Generates the ids of leases. Default: crypto.randomUUID. */
   readonly uuid?: () => string
-  /** Whether the process of an owner provably no longer runs. Default: as the operating system knows. */
+  /** Whether the process of an owner provably no longer runs. Default: asks the operating system. */
   readonly isGone?: (owner: Owner) => boolean
 }
 
@@ -49,16 +49,13 @@ interface StoredRun {
 }
 
 /** A run tree: its lease, and what decides when its root is offered to a worker. */
-interface StoredTree {
+interface StoredTree extends TryCounts {
   readonly root: StoredRun
   token: number
   holding: Holding | undefined
   dueAt: number | undefined
   /** Number of unrecorded messages to the tree. */
   waiting: number
-  tries: number
-  deaths: number
-  died: number
   readyAt: number | undefined
 }
 
@@ -77,14 +74,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** By id of the root. */
   const trees = new Map<RunId, StoredTree>()
   let outputs: StoredOutput[] = []
-  // The highest token of any deleted run: a new run of the same id continues from it, so that old holders stay fenced
-  // out.
+  /**
+   * The highest token of any deleted run. New runs continue from it, so that holders of deleted runs stay fenced out.
+   */
   let tokenFloor = 0
   let closed = false
   const watchers = createWatchers()
 
-  /** Makes even a refusal a rejection. */
-  async function step<T>(work: () => T): Promise<T> {
+  /** Executes an operation. An exception becomes a rejection. */
+  async function guarded<T>(work: () => T): Promise<T> {
     if (closed) throw storeClosedError(url)
     return work()
   }
@@ -117,7 +115,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
     watchers.changed(run)
   }
-  /** Returns how many of them waited. */
+  /** Returns how many of the messages were waiting. */
   function takeMessages(found: StoredRun, ids: readonly string[]): number {
     const taken = [...new Set(ids)].flatMap((id) => found.messages.get(id) ?? []).filter((posted) => !posted.taken)
     for (const posted of taken) posted.taken = true
@@ -125,8 +123,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
   function grantLease(tree: StoredTree, owner: Owner, ttlMs: number, tries: number): Lease {
     const id = uuid()
-    const died = tree.holding && !sameOwner(owner, tree.holding.owner) ? afterDeath(tree) : {}
-    change(tree, { ...died, token: tree.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
+    const death = tree.holding && !sameOwner(owner, tree.holding.owner) ? afterDeath(tree) : {}
+    change(tree, { ...death, token: tree.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
     return { run: tree.root.row.run, token: tree.token, id, owner }
   }
   function acquire(run: RunId, owner: Owner, ttlMs: number): Lease {
@@ -139,7 +137,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     checkToken(lease, tree?.token, tree?.holding)
     checkTree(lease, run)
   }
-  function held({ run, token, id }: Lease): StoredTree | undefined {
+  function treeHeldBy({ run, token, id }: Lease): StoredTree | undefined {
     const tree = trees.get(run)
     return tree?.token === token && tree.holding?.id === id ? tree : undefined
   }
@@ -164,7 +162,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     change(tree, { dueAt: dueTime(batch, now()) })
     return request && grantLease(tree, request.owner, request.ttlMs, 0)
   }
-  /** In claim order. */
+  /** Lists in claim order. */
   function listReady(lanes: readonly Lane[], among: Iterable<StoredTree> = trees.values()): ReadyRun[] {
     return [...among]
       .flatMap(({ root: { row }, readyAt: at = Infinity }) => {
@@ -178,7 +176,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return {
     url,
     create: (row, batch, lease) =>
-      step(() => {
+      guarded(() => {
         const { run } = row
         if (runs.has(run)) return { created: false }
         checkNumbers(run, 0, batch)
@@ -198,7 +196,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       }),
 
     append: (lease, after, batch) =>
-      step(() => {
+      guarded(() => {
         const run = batch.run ?? lease.run
         checkLease(lease, run)
         const found = existing(run)
@@ -210,36 +208,36 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const taken = takeMessages(found, batch.taken ?? [])
         const unrecorded = recordsMessages(found.row.status) ? 0 : untakenMessages(found).length
         const waiting = tree.waiting - taken - unrecorded
-        const counts: Partial<DeathCount> = batch.progress ? neverTried : {}
+        const counts: Partial<TryCounts> = batch.progress ? neverTried : {}
         if (batch.row && found === tree.root) change(tree, { dueAt: dueTime(batch, now()), waiting, ...counts })
         else if (waiting !== tree.waiting || (batch.progress && tree.tries > 0)) change(tree, { waiting, ...counts })
         return tree.waiting
       }),
 
     async *read(run, after = 0) {
-      const lines = await step(() => runs.get(run)?.lines.slice(Math.max(after, 0)) ?? [])
+      const lines = await guarded(() => runs.get(run)?.lines.slice(Math.max(after, 0)) ?? [])
       for (const { seq, bytes } of lines) yield { seq, bytes: copyBytes(bytes) }
     },
 
     // memory loses no lines
-    lastNoted: () => step(() => undefined),
+    lastNoted: () => guarded(() => undefined),
 
     blob: (run, hash) =>
-      step(() => {
+      guarded(() => {
         const bytes = runs.get(run)?.blobs.get(hash)
         return bytes && copyBytes(bytes)
       }),
 
-    row: (run) => step(() => runs.get(run)?.row),
+    row: (run) => guarded(() => runs.get(run)?.row),
 
     list: (filter, page) =>
-      step(() => {
+      guarded(() => {
         const rows = [...runs.values()].map((found) => found.row)
         return listPage(rows, filter, page)
       }),
 
     findOutput: (crew, task, fingerprint, since = 0) =>
-      step(() => {
+      guarded(() => {
         const newest = outputs
           .filter((output) => output.crew === crew && output.task === task && output.fingerprint === fingerprint)
           .filter((output) => output.completedAt >= since)
@@ -251,13 +249,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       }),
 
     acquire: (run, owner, ttlMs) =>
-      step(() => {
+      guarded(() => {
         existing(run)
         return acquire(run, owner, ttlMs)
       }),
 
     claim: (owner, ttlMs, lanes, limits) =>
-      step(() => {
+      guarded(() => {
         for (const tree of trees.values()) {
           if (tree.holding && isGone(tree.holding.owner)) change(tree, { ...afterDeath(tree), holding: undefined })
         }
@@ -280,12 +278,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           .map((tree) => grantLease(tree, owner, ttlMs, tree.tries + 1))
       }),
 
-    ready: (lanes, limit) => step(() => listReady(lanes).slice(0, Math.max(0, limit))),
+    ready: (lanes, limit) => guarded(() => listReady(lanes).slice(0, Math.max(0, limit))),
 
     renew: (leases, ttlMs) =>
-      step(() =>
+      guarded(() =>
         leases.flatMap((lease) => {
-          const tree = held(lease)
+          const tree = treeHeldBy(lease)
           if (tree?.holding === undefined) return []
           change(tree, { holding: { ...tree.holding, expiresAt: now() + ttlMs } })
           return [{ lease, waiting: tree.waiting }]
@@ -293,11 +291,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       ),
 
     release: (lease) =>
-      step(() => {
-        const tree = held(lease)
+      guarded(() => {
+        const tree = treeHeldBy(lease)
         if (tree === undefined) {
-          const taken = trees.get(lease.run)
-          if (taken) Object.assign(taken, afterReturn(taken, lease.token))
+          const lost = trees.get(lease.run)
+          if (lost) Object.assign(lost, afterReturn(lost, lease.token))
           return 0
         }
         change(tree, { holding: undefined })
@@ -305,21 +303,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return tree.waiting
       }),
 
-    now: () => step(now),
+    now: () => guarded(now),
     tries: (run) =>
-      step(() => {
+      guarded(() => {
         const { tries, deaths } = trees.get(rootRunId(run)) ?? neverTried
         return { tries, deaths }
       }),
 
     holder: (run) =>
-      step(() => {
+      guarded(() => {
         const holding = trees.get(rootRunId(run))?.holding
         return isLive(holding, now(), isGone) ? holding?.owner : undefined
       }),
 
     post: (run, message) =>
-      step(() => {
+      guarded(() => {
         const found = existing(run)
         const tree = existingTree(run)
         if (found.messages.has(message.id)) return 'exists'
@@ -331,7 +329,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       }),
 
     inbox: (run) =>
-      step(() => {
+      guarded(() => {
         const found = runs.get(run)
         return found === undefined ? [] : untakenMessages(found)
       }),
@@ -339,7 +337,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     watch: (run, signal, only) => watchers.watch(run, signal, only),
 
     delete: (run) =>
-      step(() => {
+      guarded(() => {
         const tree = trees.get(rootRunId(run))
         checkFree(run, tree?.holding, now(), undefined, isGone)
         for (const [id, found] of [...runs].filter(([each]) => isInTreeOf(each, run))) {

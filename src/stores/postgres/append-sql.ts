@@ -1,6 +1,6 @@
-// The statement that appends to many runs at once. It finds the runs that may be appended to, updates their heads, and
-// writes the rest of those batches only. Parts that no batch of the group needs are left out: a plain step updates a
-// head and inserts lines.
+// The statement that appends to many runs at once. It updates the heads of the runs that may be appended to, and writes
+// the rest of the batches for these runs only. Parts that no batch of the group needs are omitted: a plain step updates
+// a head and inserts lines.
 import type { Table } from './columns.ts'
 import { nowSql, type Database, notifySql, isEndedSql, readySql } from './database.ts'
 
@@ -28,11 +28,11 @@ export interface Tables {
 export function appendSql(
   database: Database,
   parts: Parts,
-  { appends: asked, count, lines, messages, blobs, outputs }: Tables,
+  { appends, count, lines, messages, blobs, outputs }: Tables,
 ): string {
   const { schema } = database
   const steps = [
-    `asked as (${inOrder(`select * from ${asked.sql()} a`, count)})`,
+    `appends as (${inOrder(`select * from ${appends.sql()} a`, count)})`,
     ...(messages ? findMessages(schema, messages.sql()) : []),
     ...(parts.children ? moveTrees(schema, parts) : [moveRoots(schema, parts)]),
     `written as (insert into ${schema}.entries (run_id, seq, line)
@@ -58,25 +58,25 @@ export function appendSql(
 }
 
 /**
- * Rows are changed in the order of names, so that no two statements deadlock. The limit makes the planner expect few
- * rows, so it looks each run up by the index. For an array it expects ten times as many, and would scan a table that is
- * small when the plan is made, and keep that plan when the table has grown.
+ * Orders by run, so that no two statements deadlock. The limit makes the planner look up each run by the index. Without
+ * it, the planner would expect ten times as many rows from an array, choose a scan while the table is small, and keep
+ * that plan when the table has grown.
  */
-function inOrder(asked: string, count: string | undefined): string {
-  return count === undefined ? asked : `${asked} order by a.run collate "C" limit ${count}`
+function inOrder(select: string, count: string | undefined): string {
+  return count === undefined ? select : `${select} order by a.run collate "C" limit ${count}`
 }
 
-/** The waiting messages that batches take, and how many each takes. Only a run's holder takes its messages. */
+/** Finds the waiting messages that batches take, and counts them. Only a run's holder takes its messages. */
 function findMessages(schema: string, messages: string): string[] {
   return [
-    `found as (select distinct t.batch, m.id from ${messages} t join asked a on a.n = t.batch
+    `found as (select distinct t.batch, m.id from ${messages} t join appends a on a.n = t.batch
       join ${schema}.heads h on h.run = a.run
       join ${schema}.messages m on m.run_id = h.id and m.message = t.message and not m.taken)`,
     'counted as (select batch, count(*)::int as taken from found group by batch)',
   ]
 }
 
-/** The number of messages that a batch takes. */
+/** The number of messages that a batch takes, as SQL. */
 function takenCount(parts: Parts): string {
   return parts.taken ? 'coalesce(c.taken, 0)' : '0'
 }
@@ -86,14 +86,14 @@ const deaths = 'case when a.progress then 0 else h.deaths end'
 
 function moveRoots(schema: string, parts: Parts): string {
   return `moved as (update ${schema}.heads h set ${moves(parts)}
-    from asked a ${parts.taken ? 'left join counted c on c.batch = a.n' : ''}
+    from appends a ${parts.taken ? 'left join counted c on c.batch = a.n' : ''}
     where h.run = a.run and h.token = a.token and h.lease = a.lease and ${mayAppend(parts)}
     returning ${[...movedColumns(parts), 'h.waiting'].join()})`
 }
 
 /**
- * Locks the roots first, in the order of their names: the lease of a root covers its tree, every change of a tree locks
- * its root, and the order prevents deadlocks.
+ * Appends to runs of which some are child runs. Locks the roots first, since every change of a tree locks its root, and
+ * in the order of their ids, which prevents deadlocks.
  */
 function moveTrees(schema: string, parts: Parts): string[] {
   const join = [
@@ -105,9 +105,9 @@ function moveTrees(schema: string, parts: Parts): string[] {
   const ready = { status: 'h.status', dueAt: 'h.due_at', expiresAt: 'h.expires_at', waiting, tries, now: nowSql }
   const waits = `case when h.run = h.root then h.waiting else a.waits - ${gone} end as waiting`
   return [
-    `held as (select a.*, r.waiting as waits from asked a join ${schema}.heads r on r.run = a.root
+    `held as (select a.*, r.waiting as waits from appends a join ${schema}.heads r on r.run = a.root
       where r.token = a.token and r.lease = a.lease order by r.run for no key update of r)`,
-    // locked, so that it is read as it is after the root was locked
+    // locked, too: otherwise `inbox` would be read as it was before the root was locked
     ...(parts.closing
       ? [
           `closing as (select held.n, h.inbox from held join ${schema}.heads h on h.run = held.run
@@ -124,7 +124,7 @@ function moveTrees(schema: string, parts: Parts): string[] {
   ]
 }
 
-/** The columns of an updated head that the rest of the statement needs. */
+/** The columns of updated heads and batches that the rest of the statement needs. */
 function movedColumns(parts: Parts): string[] {
   const listing = ['version', 'format', 'priority', 'status'].map((name) => `h.${name}`)
   const given = [...rowTexts, 'notice'].map((name) => `a.${name}`)
@@ -132,8 +132,8 @@ function movedColumns(parts: Parts): string[] {
 }
 
 /**
- * The assignments to the run's own head. A child run counts no tries and is never due. Messages left for a cancelled
- * run no longer wait.
+ * The assignments to the head of the run itself. A child run counts no tries and is never due. Messages left in the
+ * inbox of a cancelled run no longer wait.
  */
 function moves(parts: Parts): string {
   const due = `case when a.status is null then h.due_at when h.run <> h.root then null

@@ -26,9 +26,9 @@ import { appendSql, type Parts, type Tables } from './append-sql.ts'
 /** Limits of one statement: its memory, and how long building it blocks the event loop. */
 const groupLimit = 256
 const groupBytes = 4 * 1024 * 1024
-/** While one waits for the disk, the server parses the next. */
+/** Statements in progress at once: while one waits for the disk, the server parses the next. */
 const groupsAtOnce = 2
-/** How often an append is sent that the server ignores without a reason. */
+/** How often an append is sent if it writes nothing and there is no reason to refuse it. */
 const maxTries = 5
 
 interface Job extends Append {
@@ -74,21 +74,21 @@ export function groupAppends(database: Database): Appends {
 
   function nextGroup(): Job[] {
     const group: Job[] = []
-    const left: Job[] = []
-    const passed = new Set(busyRoots)
+    const rest: Job[] = []
+    const skipped = new Set(busyRoots)
     let bytes = 0
     for (const job of queue) {
       const fits = group.length === 0 || (group.length < groupLimit && bytes + job.bytes <= groupBytes)
-      if (fits && !passed.has(job.lease.run)) {
+      if (fits && !skipped.has(job.lease.run)) {
         group.push(job)
         bytes += job.bytes
         busyRoots.add(job.lease.run)
       } else {
-        left.push(job)
+        rest.push(job)
       }
-      passed.add(job.lease.run)
+      skipped.add(job.lease.run)
     }
-    queue = left
+    queue = rest
     return group
   }
 
@@ -159,8 +159,8 @@ function batchBytes({ lines, blobs = [], row }: Batch): number {
 }
 
 /**
- * Finds out why the statement wrote nothing, in the order in which every store checks. LEASE_LOST, RUN_NOT_FOUND,
- * SEQ_CONFLICT, RUN_ENDED, INBOX_WAITING. Resolves if there is no reason any more.
+ * Finds out why the statement wrote nothing, in the order in which every store checks. Rejects with LEASE_LOST,
+ * RUN_NOT_FOUND, SEQ_CONFLICT, RUN_ENDED or INBOX_WAITING. Resolves if the append may be written now.
  */
 async function checkRefusal(database: Database, { lease, run, after, batch }: Append): Promise<void> {
   const root = await findRoot(database, lease.run)
@@ -182,8 +182,8 @@ async function checkRefusal(database: Database, { lease, run, after, batch }: Ap
 }
 
 /**
- * Recomputes the last entry's number and the waiting messages of a tree from its lines and messages. Edits by hand
- * leave the counters wrong, and then nothing can be appended. Messages of a cancelled run don't wait.
+ * Recomputes the counters of a tree from its lines and messages. Edits by hand may make them wrong, and then nothing
+ * can be appended. Messages to a cancelled run don't wait.
  */
 async function recountTree(database: Database, run: RunId): Promise<void> {
   const { schema } = database
@@ -193,7 +193,7 @@ async function recountTree(database: Database, run: RunId): Promise<void> {
   const waiting = `(select coalesce(sum(h.inbox), 0) from ${schema}.listing l join ${schema}.heads h on h.id = l.id
     where l.root = $2)::int`
   await database.transaction(async ({ query }) => {
-    // the root is locked first, so that the next statement sees what others have committed
+    // lock the root first, so that the next statement sees what others have committed
     await query(`select 1 from ${schema}.heads where run = $1 for no key update`, [root])
     await query(
       `update ${schema}.heads h set root = $2, seq = greatest(h.seq, ${lastSeq}),
@@ -217,18 +217,18 @@ interface Statement {
 }
 
 /**
- * The statement returns a row for each append that was written: `n`, its place in the group counted from 1, and how
- * many messages wait.
+ * Returns a function that builds the statement for a group of appends. The statement returns a row for each append that
+ * it has written: `n`, the position in the group from 1, and the number of waiting messages.
  */
 export function appendStatements(database: Database): (group: readonly Append[]) => Statement {
-  /** Texts by their shape: building one takes longer than the rest of the work for a step. */
+  /** SQL by its shape: building a text takes longer than the rest of the work for a step. */
   const texts = new Map<string, string>()
   return (group) => {
     const parameters = new StatementValues(database.now())
     const parts = partsOf(group)
     const tables = tablesOf(group, parts, parameters)
-    const { appends: asked, lines, messages, blobs, outputs } = tables
-    const shape = [...Object.values(parts), ...[asked, lines, messages, blobs, outputs].map((table) => table?.isOne)]
+    const { appends, lines, messages, blobs, outputs } = tables
+    const shape = [...Object.values(parts), ...[appends, lines, messages, blobs, outputs].map((table) => table?.isOne)]
     const key = shape.join()
     const text = texts.get(key) ?? appendSql(database, parts, tables)
     texts.set(key, text)

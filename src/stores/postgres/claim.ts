@@ -46,22 +46,22 @@ export async function claimRuns(
   })
 }
 
-/** Claims in the order of offers; with `only`, the run `$9`. */
+/** Claims in claim order; with `only`, just the run `$9`. */
 export function claimSql(schema: string, which: 'any' | 'only'): string {
   const lanes = lanesSql('$4', '$5', '$6')
   const isOther = 'h.run <> all ($7::text[])'
-  // at most one suspect, and none if the owner holds one; searched separately, so that many suspects hide no other run
-  const isGiven = `h.deaths = 0 and ${isOther}`
+  // at most one suspect, and none if the owner holds one; a separate query, since many suspects would hide other runs
+  const isHarmless = `h.deaths = 0 and ${isOther}`
   const isSuspect = `h.deaths > 0 and ${isOther}`
-  const mayHaveOne = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0 and held.expires_at > ${nowSql})`
+  const mayClaimSuspect = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0 and held.expires_at > ${nowSql})`
   const any = `select * from (
-      (${selectReadySql(schema, lanes, '$8', `and ${isGiven}`, 'for no key update skip locked')})
+      (${selectReadySql(schema, lanes, '$8', `and ${isHarmless}`, 'for no key update skip locked')})
       union all
-      (${selectReadySql(schema, lanes, 'least($8, 1)', `and ${isSuspect} and ${mayHaveOne}`, 'for no key update skip locked')})) r
+      (${selectReadySql(schema, lanes, 'least($8, 1)', `and ${isSuspect} and ${mayClaimSuspect}`, 'for no key update skip locked')})) r
     order by r.priority desc, r.ready_at limit $8`
-  // waits for a lock instead of skipping the run: a skipped run would seem not to be ready
+  // waits for the lock: a run that is skipped because it is locked would seem not to be ready
   const only = `select h.id, h.priority, h.ready_at from ${schema}.heads h
-      where h.run = $9 and h.ready_at <= ${nowSql} and ${isOther} and (h.deaths = 0 or ${mayHaveOne})
+      where h.run = $9 and h.ready_at <= ${nowSql} and ${isOther} and (h.deaths = 0 or ${mayClaimSuspect})
         and exists (select from ${lanes} where h.crew = l.crew and h.version = l.version and h.format = l.format::int)
       limit $8 for no key update`
   const expiresAt = `${nowSql} + $2::int8`
@@ -113,8 +113,8 @@ function laneArrays(lanes: readonly Lane[]): Buffer[] {
 
 /** The distinct lanes. */
 function lanesSql(crews: string, versions: string, formats: string): string {
-  const given = `unnest(${crews}::text[], ${versions}::text[], ${formats}::int8[]) as given(crew, version, format)`
-  return `(select distinct * from ${given}) l`
+  const arrays = `unnest(${crews}::text[], ${versions}::text[], ${formats}::int8[]) as lanes(crew, version, format)`
+  return `(select distinct * from ${arrays}) l`
 }
 
 /** Frees the leases of processes of this machine that provably no longer run. */

@@ -1,5 +1,5 @@
-// The parameters of a group of appends, by column: each column becomes one array, so that a statement has as many
-// parameters for a hundred runs as for one.
+// The parameters of a group of appends. Each column becomes one array, so a statement has as many parameters for a
+// hundred runs as for one.
 import { lastEntry } from '../rules/run-record.ts'
 import type { Batch, Lease, RunId } from '../store.ts'
 import type { Value } from './connection.ts'
@@ -17,29 +17,29 @@ export function binaryArray(type: ElementType, elements: readonly Element[]): Bu
   return binaryColumn(type, elements, (element) => element)
 }
 
-/** An array of one value of each item. */
+/** Encodes an array with one value of each item. */
 export function binaryColumn<T>(type: ElementType, items: readonly T[], valueOf: (item: T) => Element): Buffer {
   const values = items.map(valueOf)
   const lengths = values.map(lengthOf)
   const array = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + Math.max(length, 0), arrayHeader))
   array.writeInt32BE(1, 0) // dimensions
-  array.writeInt32BE(lengths.includes(isNull) ? 1 : 0, 4)
+  array.writeInt32BE(lengths.includes(nullLength) ? 1 : 0, 4)
   array.writeInt32BE(oids[type], 8)
   array.writeInt32BE(values.length, 12)
   array.writeInt32BE(1, 16) // the first index
   let at = arrayHeader
   for (const [index, value] of values.entries()) {
-    const length = lengths[index] ?? isNull
+    const length = lengths[index] ?? nullLength
     at = array.writeInt32BE(length, at)
-    if (length === isNull) continue
+    if (length === nullLength) continue
     write(array, at, value)
     at += length
   }
   return array
 }
 
-/** The length of a null. */
-const isNull = -1
+/** The length that marks a null. */
+const nullLength = -1
 
 function lengthOf(element: Element): number {
   switch (typeof element) {
@@ -50,7 +50,7 @@ function lengthOf(element: Element): number {
     case 'boolean':
       return 1
     default:
-      return element?.length ?? isNull
+      return element?.length ?? nullLength
   }
 }
 
@@ -148,7 +148,7 @@ export function numberParts<Item, T>(group: readonly Item[], parts: (item: Item)
   return group.flatMap((item, index) => parts(item).map((part): Part<T> => [index + 1, part]))
 }
 
-/** The values of a statement. The first is the clock (`nowSql`). */
+/** Collects the values of a statement. The first is the clock (`nowSql`). */
 export class StatementValues {
   readonly values: Value[]
 
@@ -160,7 +160,7 @@ export class StatementValues {
     return `$${this.values.push(value)}::${type}`
   }
 
-  /** The items as a table with these columns, and `n` that counts them. */
+  /** Adds the items as a table with these columns, and with `n`, their position from 1. */
   table<T>(items: readonly T[], columns: Columns<T>): Table {
     const first = this.values.length + 1
     const [only] = items
@@ -175,7 +175,7 @@ export class StatementValues {
 /** A table whose rows are parameters. */
 export interface Table {
   readonly isOne: boolean
-  /** Equal for equal columns, parameter numbers and `isOne`. */
+  /** Returns the same text for the same columns, parameter numbers and `isOne`. */
   sql(): string
 }
 

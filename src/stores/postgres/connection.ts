@@ -1,6 +1,5 @@
-// A pool of connections to one server. Nothing depends on a session, so a pooler that gives every transaction another
-// session (PgBouncer) works: names are written with their schema, and statements are prepared only on connections that
-// talk to the server directly.
+// A pool of connections to one server. Nothing depends on a session, so poolers that assign a session per transaction
+// (PgBouncer) work: names are written with their schema, and statements are prepared only on direct connections.
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
@@ -19,15 +18,18 @@ export interface Statements {
 export interface PostgresPool {
   /** Without the password. */
   readonly url: string
-  /** Executes a read-only statement. STORE_UNAVAILABLE. */
+  /** Executes a read-only statement. Rejects with STORE_UNAVAILABLE during an outage. */
   read<Found extends Row>(text: string, values?: readonly Value[]): Promise<Found[]>
-  /** Executes one statement. STORE_UNAVAILABLE if nothing was written, OUTCOME_UNKNOWN if the reply was lost. */
+  /**
+   * Executes one statement. Rejects with STORE_UNAVAILABLE if nothing was written, and with OUTCOME_UNKNOWN if the
+   * reply was lost.
+   */
   write<Found extends Row>(text: string, values?: readonly Value[]): Promise<Found[]>
-  /** Executes several statements, all or none. `patient`: without a time limit on the client. */
+  /** Executes `work` in a transaction. `patient`: without a time limit on the client. */
   transaction<T>(work: (statements: Statements) => Promise<T>, patient?: 'patient'): Promise<T>
   /**
-   * Opens a connection to listen on, which keeps no process alive. Undefined through a pooler, where notifications
-   * would arrive at another client.
+   * Opens a connection for listening, which doesn't keep the process alive. Resolves with undefined if a pooler is in
+   * between: it would pass notifications to another client.
    */
   session(): Promise<Client | undefined>
   /** Waits for calls in progress, then closes all connections. Later calls are refused. */
@@ -48,11 +50,11 @@ const maxBytes = 256_000_000
 const deadlock = '40P01'
 const deadlockTries = 5
 
-export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
+export async function openPool(settings: PostgresSettings): Promise<PostgresPool> {
   const pg = (await import('pg').catch(whenMissing('pg', 'a PostgreSQL store'))).default
-  const { displayUrl: url, statementTimeoutMs } = place
-  const settings = {
-    connectionString: place.connectionString,
+  const { displayUrl: url, statementTimeoutMs } = settings
+  const clientConfig = {
+    connectionString: settings.connectionString,
     fallback_application_name: 'reprise',
     connectionTimeoutMillis: connectMs,
     query_timeout: statementTimeoutMs + graceMs,
@@ -70,7 +72,7 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
   let closed = false
 
   async function greet(client: ClientBase): Promise<void> {
-    // a lost connection emits this in addition to the failed statement; without a listener, it would end the process
+    // emitted in addition to the failed statement; without a listener, it would end the process
     client.on('error', () => undefined)
     client.once('end', () => spare.lost(client))
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -84,13 +86,13 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
   }
 
   const pool: Pool = new pg.Pool({
-    ...settings,
-    max: place.pool,
+    ...clientConfig,
+    max: settings.pool,
     idleTimeoutMillis: idleMs,
     allowExitOnIdle: true,
     onConnect: greet,
   })
-  // the server closed an idle connection: the next call gets another one
+  // the server closed an idle connection: the next call uses another
   pool.on('error', () => undefined)
 
   /** The name of the prepared statement; equal for equal texts. */
@@ -125,15 +127,15 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
     return result.rows
   }
 
-  function using<T>(sent: CallStage, work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const call = attempt(sent, work)
+  function using<T>(stage: CallStage, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const call = attempt(stage, work)
     inProgress.add(call)
     const settled = (): unknown => inProgress.delete(call)
     call.then(settled, settled)
     return call
   }
 
-  async function attempt<T>(sent: CallStage, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  async function attempt<T>(stage: CallStage, work: (client: PoolClient) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       const client = await connect()
       try {
@@ -144,7 +146,7 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
         const state = sqlState(error)
         client.release(!isAnswer(error))
         if (state === deadlock && tries < deadlockTries) continue
-        throw postgresError(error, url, sent)
+        throw postgresError(error, url, stage)
       }
     }
   }
@@ -169,7 +171,7 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
       }),
     async session() {
       if (closed) throw storeClosedError(url)
-      const client = new pg.Client(settings)
+      const client = new pg.Client(clientConfig)
       client.on('error', () => undefined)
       try {
         await client.connect()
@@ -201,11 +203,11 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
   }
 }
 
-/** STORE_FAILED. The server would hang up, which looks like an outage. */
+/** Throws STORE_FAILED if the values are too large: the server would hang up, which looks like an outage. */
 function checkSize(url: string, values: readonly Value[]): void {
   const bytes = values.reduce<number>((sum, value) => sum + valueBytes(value), 0)
   if (bytes <= maxBytes) return
-  const words = `a change of ${bytes} bytes is too large for ${url}, which takes ${maxBytes} at once: store large files elsewhere, and pass their names`
+  const words = `a change of ${bytes} bytes is too large for ${url}, which accepts ${maxBytes} at once: store large files elsewhere, and pass their names`
   throw new RepriseError('STORE_FAILED', words)
 }
 
@@ -232,7 +234,7 @@ export function escapeName(name: string): string {
 
 const keptMs = 1_000
 
-/** Keeps the connection that was returned last for a moment: getting it from the pool again takes a tenth of a step. */
+/** Keeps the last used connection for a moment: getting it from the pool again would take a tenth of a step's time. */
 function spareConnection() {
   let spare: { readonly client: PoolClient; readonly idle: NodeJS.Timeout } | undefined
 
@@ -241,21 +243,21 @@ function spareConnection() {
     if (taken === undefined) return undefined
     spare = undefined
     clearTimeout(taken.idle)
-    alive(taken.client).ref()
+    referable(taken.client).ref()
     return taken.client
   }
   const release = (): void => take()?.release()
 
   return {
     take,
-    /** Keeps it, or returns it to the pool if one is kept already or another call waits for one. */
+    /** Keeps the connection. Returns it to the pool if another is kept already, or if a call waits for one. */
     giveBack(client: PoolClient, { waitingCount }: Pick<Pool, 'waitingCount'>): void {
       if (spare !== undefined || waitingCount > 0) return client.release()
-      // a kept connection keeps no process alive
-      alive(client).unref()
+      // an unused connection must not keep the process alive
+      referable(client).unref()
       spare = { client, idle: setTimeout(release, keptMs).unref() }
     },
-    /** Drops a kept connection that was lost. */
+    /** Drops the kept connection if it was lost. */
     lost(client: ClientBase): void {
       if (spare?.client === client) take()?.release(true)
     },
@@ -265,6 +267,6 @@ function spareConnection() {
 }
 
 /** Methods that the types of pg lack. */
-function alive(client: PoolClient): { ref(): void; unref(): void } {
+function referable(client: PoolClient): { ref(): void; unref(): void } {
   return client as unknown as { ref(): void; unref(): void }
 }

@@ -9,7 +9,7 @@ import { doublingLimit } from '../rules/ready.ts'
 export interface Database extends PostgresPool {
   /** The schema's name, quoted. */
   readonly schema: string
-  /** The value of `$1` in `nowSql`: null for the server's clock. */
+  /** A test's clock, as `$1` of `nowSql`; null for the server's clock. */
   now(): number | null
   /** The channel of notifications. */
   readonly channel: string
@@ -19,8 +19,8 @@ export interface Database extends PostgresPool {
 export const nowSql = 'coalesce($1::int8, (extract(epoch from statement_timestamp()) * 1000)::int8)'
 
 /**
- * Applies missing migrations; if the server is unreachable, before the first statement that reaches it. Rejects as
- * `applyMigrations` does.
+ * Opens the schema and applies missing migrations. If the server is unreachable, they are applied before the first
+ * statement that reaches it. Rejects like `applyMigrations`.
  */
 export async function openDatabase(
   pool: PostgresPool,
@@ -39,10 +39,10 @@ export async function openDatabase(
   })
   return {
     ...pool,
-    read: async (...given) => (isReady ? pool.read(...given) : ready().then(() => pool.read(...given))),
-    write: async (...given) => (isReady ? pool.write(...given) : ready().then(() => pool.write(...given))),
-    transaction: async (...given) =>
-      isReady ? pool.transaction(...given) : ready().then(() => pool.transaction(...given)),
+    read: async (...args) => (isReady ? pool.read(...args) : ready().then(() => pool.read(...args))),
+    write: async (...args) => (isReady ? pool.write(...args) : ready().then(() => pool.write(...args))),
+    transaction: async (...args) =>
+      isReady ? pool.transaction(...args) : ready().then(() => pool.transaction(...args)),
     schema: escapeName(schema),
     now: () => now?.() ?? null,
     channel: channelOf(schema),
@@ -54,22 +54,22 @@ export async function findTime({ read, now }: Database): Promise<number> {
   return found?.now as number
 }
 
-/** At most 63 bytes. */
+/** The channel of a schema. The server allows 63 bytes. */
 function channelOf(schema: string): string {
   const name = `reprise:${schema}`
   return Buffer.byteLength(name) <= 63 ? name : `reprise:${hashBytes(schema)}`
 }
 
-/** The server's limit is 8,000 bytes. */
-const longest = 7_000
+/** The server allows notifications of less than 8,000 bytes. */
+const maxNoticeBytes = 7_000
 
 /**
  * A notification for watch-server.ts: the run stopped being executed, became ready, or got a message. Steps aren't
- * notified, since a notification costs more than a step; watchers poll for them. Empty if the run's id is too long:
- * then every watcher looks.
+ * notified, since a notification costs more than a step; watchers poll for them. If the run's id is too long, the
+ * notification is empty, which wakes all watchers.
  */
 export function noticeText(run: RunId, what: 'changed' | 'posted' = 'changed'): string {
-  return Buffer.byteLength(run) > longest ? '' : `${what === 'posted' ? 'p' : 'c'}${run}`
+  return Buffer.byteLength(run) > maxNoticeBytes ? '' : `${what === 'posted' ? 'p' : 'c'}${run}`
 }
 
 /** Sends a notification if the expression isn't null. */
@@ -78,7 +78,7 @@ export function notifySql({ channel }: Pick<Database, 'channel'>, notice: string
 }
 
 // The rules of rules/ready.ts as SQL expressions, since one statement checks a lease, writes, and computes when the run
-// is ready next. A test holds the two equal.
+// is ready next. A test compares both.
 
 /** SQL expressions. */
 export interface ReadySql {
@@ -107,10 +107,10 @@ function jitterSql(run: string): string {
       from convert_to(${run}, 'UTF8') name, generate_series(0, octet_length(name) - 1) index)`
 }
 
-/** Counts a death if `died` holds: the holder ended, or seems to have ended, without a release. */
-export function deathSql(died: string): string {
-  const counts = `(${died}) and h.tries > 0`
-  return `deaths = h.deaths + (${counts})::int, died = case when ${counts} then h.token else h.died end`
+/** Counts a death if the condition holds: the holder ended, or seems to have ended, without a release. */
+export function deathSql(condition: string): string {
+  const counts = `(${condition}) and h.tries > 0`
+  return `deaths = h.deaths + (${counts})::int, death_token = case when ${counts} then h.token else h.death_token end`
 }
 
 export function isEndedSql(status: string): string {

@@ -5,7 +5,7 @@ import { redact } from '../../secrets/redact.ts'
 import { outageError, errorReason, type CallStage } from '../patient-store.ts'
 
 /**
- * The SQLSTATE; undefined if the server didn't answer. A code without a severity is one of the system, such as EPIPE.
+ * The SQLSTATE; undefined if the server didn't answer. A code without a severity, such as EPIPE, is the system's.
  */
 export function sqlState(error: unknown): string | undefined {
   const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
@@ -20,40 +20,40 @@ export function isAnswer(error: unknown): boolean {
   return RepriseError.isInstance(error) || (state !== undefined && !goneStates.test(state))
 }
 
-/** The server refuses for now: resources (53), locks and timeouts, a standby that takes no writes. */
+/** The server refuses for now: resources (53), locks and timeouts, a read-only standby. */
 const busyStates = /^(53|40001$|40P01$|55P03$|57014$|25006$|25P0)/
-const wrongPlace = /^(28|3D000$|42501$|3F000$|42P01$|42703$)/
+const unusable = /^(28|3D000$|42501$|3F000$|42P01$|42703$)/
 /** A missing schema, table or column. */
 const missing = /^(3F000|42P01|42703)$/
 const badText = /^(22021|22P05)$/
-/** Node's codes for certificates that are refused or cannot be read. */
+/** Node's codes for certificates that are not trusted or cannot be read. */
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CERT_|ERR_TLS_|ERR_OSSL_|ENOENT$|EACCES$)/
 
-export function postgresError(error: unknown, url: string, sent: CallStage): RepriseError {
+export function postgresError(error: unknown, url: string, stage: CallStage): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const state = sqlState(error)
   const why = redact(errorReason(error))
-  const made = (code: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
+  const failure = (code: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(code, words, { cause: error })
-  if (sent === 'never open' && isUntrusted(error, why)) {
+  if (stage === 'never open' && isUntrusted(error, why)) {
     const trust = 'name the certificate of its authority by sslrootcert=/path/to/file.pem in the URL, or check sslmode'
-    return made('STORE_INVALID', `${url} is not trusted (${why}): ${trust}`)
+    return failure('STORE_INVALID', `${url} is not trusted (${why}): ${trust}`)
   }
   // the server accepted this role before: its users are being changed, and the call is retried
-  if (state === undefined || goneStates.test(state) || (sent === 'not sent' && wrongPlace.test(state))) {
-    return outageError(url, why, sent, error)
+  if (state === undefined || goneStates.test(state) || (stage === 'not sent' && unusable.test(state))) {
+    return outageError(url, why, stage, error)
   }
   if (busyStates.test(state))
-    return made('STORE_UNAVAILABLE', `${url} is too busy or read-only (${why}), and nothing was written`)
+    return failure('STORE_UNAVAILABLE', `${url} is too busy or read-only (${why}), and nothing was written`)
   if (missing.test(state))
     return new RepriseError('STORE_INVALID', `${url} lacks tables or columns (${why})`, {
       cause: error,
       next: { type: 'migrate' },
     })
-  if (wrongPlace.test(state)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(state)}`)
+  if (unusable.test(state)) return failure('STORE_INVALID', `${url} cannot be used (${why}): ${advice(state)}`)
   if (badText.test(state))
-    return made('STORE_FAILED', `${url} cannot store a text with a NUL character (${why}): remove it`)
-  return made('STORE_FAILED', `${url} refused a statement: ${why}`)
+    return failure('STORE_FAILED', `${url} cannot store a string with a NUL character (${why}): remove it`)
+  return failure('STORE_FAILED', `${url} refused a statement: ${why}`)
 }
 
 /**

@@ -7,7 +7,7 @@ import { nowSql, type Database, noticeText, notifySql, isEndedSql, readySql } fr
 
 interface PostReply {
   readonly status: RunStatus
-  readonly top: RunStatus
+  readonly root_status: RunStatus
   readonly posted: boolean
   readonly [column: string]: unknown
 }
@@ -27,7 +27,7 @@ export async function postMessage(
   ])
   if (result === undefined) throw unknownRunError(run, database.url)
   if (result.posted) return 'posted'
-  if (!isEnded(result.status) && !isEnded(result.top)) return 'exists'
+  if (!isEnded(result.status) && !isEnded(result.root_status)) return 'exists'
   return (await messageExists(database, run, id)) ? 'exists' : 'ended'
 }
 
@@ -55,7 +55,7 @@ function postSql(database: Database): string {
       update ${schema}.heads h set inbox = h.inbox + (h.id = own.id)::int, waiting = ${waiting},
         ready_at = case when h.id = root.id then ${readySql({ ...ready, waiting })} else h.ready_at end
       from posted, own, root where h.id in (own.id, root.id))
-    select own.status, root.status as top, posted.run_id is not null as posted,
+    select own.status, root.status as root_status, posted.run_id is not null as posted,
       ${notifySql(database, 'case when posted.run_id is not null then $7::text end')}
     from own cross join root left join posted on true`
 }

@@ -15,11 +15,11 @@ export interface PostgresInspection {
   readonly encoding: string
   /** Size of the tables with their indexes. */
   readonly bytes: number
-  /** Through a pooler there are no notifications, so changes are polled. */
+  /** Whether a pooler is in between. There are no notifications then, so changes are polled. */
   readonly pooled: boolean
   /** Why the store cannot be written; undefined if it can. */
   readonly unwritable: string | undefined
-  /** Settings by which a crash of the server may lose confirmed writes. */
+  /** Settings that let a crash of the server lose confirmed writes. */
   readonly unsafe: readonly string[]
   /** Missing migrations; all of them if there is no such schema. */
   readonly pending: readonly Migration[]
@@ -29,25 +29,26 @@ export interface PostgresInspection {
   readonly newest: number
 }
 
-/** STORE_UNAVAILABLE; STORE_INVALID and STORE_NEWER if this code cannot use the schema. */
+/** Rejects with STORE_UNAVAILABLE, or with STORE_INVALID or STORE_NEWER if this code cannot use the schema. */
 export async function inspectPostgres(url: string): Promise<PostgresInspection> {
   const { schema, ...place } = readPostgresUrl(url)
   const pool = await openPool({ schema, ...place })
   try {
     const pending = await pendingMigrations(pool, schema)
     const session = await pool.session()
-    // the session is unreferenced: without this, the process could exit before it is closed
+    // referenced again, so that the process doesn't exit before the session is closed
     ;(session as { ref(): void } | undefined)?.ref()
     await session?.end()
-    const { lost, ...found } = await settings(pool, schema)
-    const bare = { url: pool.url, schema, pooled: session === undefined, pending }
+    const found = await readServer(pool, schema)
     return {
-      ...bare,
+      url: pool.url,
+      schema,
+      pooled: session === undefined,
+      pending,
       layout: layoutBefore(pending),
       newest: formatNumber,
       ...found,
       unwritable: found.unwritable ?? (await missingRight(pool, schema, pending)),
-      unsafe: lost,
     }
   } finally {
     await pool.close()
@@ -55,8 +56,8 @@ export async function inspectPostgres(url: string): Promise<PostgresInspection> 
 }
 
 /**
- * The store's URL without the password, if its schema doesn't exist; undefined if it exists or the server is
- * unreachable. STORE_INVALID and STORE_NEWER if this code cannot use the schema.
+ * Returns the store's URL without the password if its schema doesn't exist; undefined if it exists or the server is
+ * unreachable. Rejects with STORE_INVALID or STORE_NEWER if this code cannot use the schema.
  */
 export async function missingPostgres(url: string): Promise<string | undefined> {
   const place = readPostgresUrl(url)
@@ -71,7 +72,7 @@ export async function missingPostgres(url: string): Promise<string | undefined> 
   }
 }
 
-async function settings(pool: PostgresPool, schema: string) {
+async function readServer(pool: PostgresPool, schema: string) {
   const [found] = await pool.read<{
     role: string
     version: string
@@ -94,14 +95,14 @@ async function settings(pool: PostgresPool, schema: string) {
   const unwritable = found?.standby
     ? 'the server is a standby, which takes no writes'
     : found?.read_only
-      ? 'transactions are read-only there'
+      ? 'its transactions are read-only'
       : undefined
-  const lost = (['fsync', 'synchronous_commit'] as const).filter((name) => found?.[name] === 'off')
+  const unsafe = (['fsync', 'synchronous_commit'] as const).filter((name) => found?.[name] === 'off')
   // Debian adds its own version: 15.18 (Debian 15.18-0+deb12u1)
-  return { role, version: version.split(' ', 1)[0] ?? '', encoding, bytes, unwritable, lost }
+  return { role, version: version.split(' ', 1)[0] ?? '', encoding, bytes, unwritable, unsafe }
 }
 
-/** The first right that the role lacks to write existing tables, or to create missing ones. */
+/** Finds a right that the role lacks to write existing tables, or to create missing tables. */
 async function missingRight(
   pool: PostgresPool,
   schema: string,

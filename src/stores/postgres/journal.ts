@@ -1,8 +1,8 @@
-// Reads a run's lines and blobs, and the last entry that its head has noted.
+// Reads a run: its lines, its blobs, and the note on its last entry, which is in its head.
 import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 
-/** A line seldom has more than 64 KB, since larger values are blobs. */
+/** Lines per query. A line rarely exceeds 64 KB, since larger values are blobs. */
 const pageLines = 256
 
 interface LineRecord {
@@ -25,7 +25,7 @@ export async function* readLines({ read, schema }: Database, run: RunId, after: 
     for (const { seq, line } of lines) yield { seq, bytes: line }
     const end = lines.at(-1) as LineRecord
     if (end.seq >= end.last) return
-    // if there are none, the run was deleted in the meantime
+    // empty if the run was deleted in the meantime
     lines = await read<LineRecord>(
       `select run_id as id, seq, line, $3::int8 as last from ${schema}.entries
        where run_id = $1 and seq > $2 and seq <= $3 order by seq limit ${pageLines}`,

@@ -1,5 +1,5 @@
-// The right to write to a run. This process decides whether a lease is free, since only this machine knows which of its
-// processes still run. The decision is written only if the lease has not changed since it was read.
+// Acquires, renews and releases leases, and deletes runs. Whether a lease is free is decided here, not on the server:
+// only this machine knows which of its processes still run. The lease is written only if it hasn't changed since then.
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner, encodeOwner } from '../owner.ts'
@@ -10,7 +10,7 @@ import type { Lease, Owner, RunId, Store } from '../store.ts'
 import { binaryColumn } from './columns.ts'
 import { nowSql, type Database, noticeText, notifySql, deathSql, readySql, type ReadySql } from './database.ts'
 
-/** The columns of a head that keep their values when its lease changes. */
+/** The columns that decide when a head is ready, except the lease. */
 export const unchanged: Omit<ReadySql, 'expiresAt'> = {
   status: 'h.status',
   dueAt: 'h.due_at',
@@ -34,13 +34,13 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
     if ((found.id as number | null) === null) throw unknownRunError(root, database.url)
     const holding = toHolding(found)
     checkFree(run, holding, found.now, owner)
-    const died = holding !== undefined && !sameOwner(holding.owner, owner)
+    const isDeath = holding !== undefined && !sameOwner(holding.owner, owner)
     const tries = 'greatest(h.tries, 1)'
     const id = randomUUID()
     const expiresAt = `${nowSql} + $2::int8`
     const [taken] = await database.write<{ token: number }>(
       `update ${schema}.heads h set token = ${nextToken(schema)}, lease = $3, owner = $4, expires_at = ${expiresAt},
-         ${deathSql(String(died))}, tries = ${tries}, ready_at = ${readySql({ ...unchanged, tries, expiresAt })}
+         ${deathSql(String(isDeath))}, tries = ${tries}, ready_at = ${readySql({ ...unchanged, tries, expiresAt })}
        where h.run = $5 and h.token = $6 and h.lease is not distinct from $7 and h.expires_at is not distinct from $8
        returning h.token`,
       [database.now(), Math.ceil(ttlMs), id, encodeOwner(owner), root, found.token, found.lease, found.expires_at],
@@ -99,7 +99,7 @@ export async function releaseLease(database: Database, lease: Lease): Promise<nu
 /** Corrects a counted death: the holder was only paused. */
 async function undoDeath(database: Database, { run, token }: Lease): Promise<void> {
   await database.write(
-    `update ${database.schema}.heads set deaths = deaths - 1, died = 0 where run = $1 and died = $2 and deaths > 0`,
+    `update ${database.schema}.heads set deaths = deaths - 1, death_token = 0 where run = $1 and death_token = $2 and deaths > 0`,
     [run, token],
   )
 }
@@ -109,7 +109,7 @@ export async function findLease(database: Database, run: RunId): Promise<RootLea
   return root && { ...root, holding: toHolding(root) }
 }
 
-/** The tree of the root `$1`, and run `$2`. A union, since the planner would scan all heads for an `or`. */
+/** Selects the tree of root `$1`, and run `$2`. A union, since for an `or` the planner would scan all heads. */
 export function treeSql(schema: string): string {
   return `select h.id, h.run, h.inbox from ${schema}.heads h
     where h.id in (select id from ${schema}.heads where run = $2
@@ -127,20 +127,20 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
     checkFree(run, toHolding(root), root?.now ?? 0)
     const tree = await query<{ id: number; run: string; inbox: number }>(treeSql(schema), [rootRunId(run), run])
     const gone = tree.filter((each) => isInTreeOf(each.run, run))
-    // nothing to delete: the root's `ready_at` must not change
+    // the root's `ready_at` must not change
     if (gone.length === 0) return []
     const ids = binaryColumn('int8', gone, ({ id }) => id)
     for (const table of ['entries', 'blobs', 'outputs', 'messages'])
       await query(`delete from ${schema}.${table} where run_id = any($1::int8[])`, [ids])
     for (const table of ['listing', 'heads'])
       await query(`delete from ${schema}.${table} where id = any($1::int8[])`, [ids])
-    const left = gone.reduce((sum, { inbox }) => sum + inbox, 0)
+    const messages = gone.reduce((sum, { inbox }) => sum + inbox, 0)
     const waiting = 'h.waiting - $3::int'
     await query(
       `update ${schema}.heads h set waiting = ${waiting},
          ready_at = ${readySql({ ...unchanged, waiting, expiresAt: 'h.expires_at' })}
        where h.run = $2`,
-      [database.now(), rootRunId(run), left],
+      [database.now(), rootRunId(run), messages],
     )
     return gone.map((each) => each.run)
   })

@@ -38,15 +38,16 @@ export async function listRows(
   const { conditions, values } = where(filter, page.before)
   if (statuses.length === 0) return { rows: [] }
   // one more row than requested shows whether there is a next page
-  const asked = [...values, Math.min(limit, Number.MAX_SAFE_INTEGER - 1) + 1]
-  const select = selectRows(schema, filter, statuses, conditions, `$${asked.length}`)
-  const records = await read<ListRecord>(select, asked)
+  const parameters = [...values, Math.min(limit, Number.MAX_SAFE_INTEGER - 1) + 1]
+  const select = selectRows(schema, filter, statuses, conditions, `$${parameters.length}`)
+  const records = await read<ListRecord>(select, parameters)
   return cutPage(records.map(toRow), limit)
 }
 
 /**
- * One ordered piece of an index per status, which the server merges until the page is full: nothing is sorted, and no
- * more rows are read than the page has. Forks and trees of one run are small, and are read whatever their status.
+ * One query per status, each ordered by an index. The server merges them until the page is full: it sorts nothing, and
+ * reads no more rows than the page has. The forks of a run and the runs of a tree are few: they are read whatever their
+ * status.
  */
 function selectRows(
   schema: string,
@@ -75,15 +76,15 @@ const conditionOn = {
 function where(filter: RunFilter, before: Cursor | undefined): { conditions: string[]; values: Value[] } {
   const conditions: string[] = []
   const values: Value[] = []
-  const given = (value: string): string => `$${values.push(value)}`
+  const parameter = (value: string): string => `$${values.push(value)}`
   for (const name of Object.keys(conditionOn) as (keyof typeof conditionOn)[]) {
     const value = filter[name]
-    if (value !== undefined) conditions.push(`${conditionOn[name]} ${given(value)}`)
+    if (value !== undefined) conditions.push(`${conditionOn[name]} ${parameter(value)}`)
   }
   if (filter.roots) conditions.push('root = run')
   if (before !== undefined) {
     const { createdAt, run } = decodeCursor(before)
-    conditions.push(`(created_at, run) < (${given(createdAt)}, ${given(run)})`)
+    conditions.push(`(created_at, run) < (${parameter(createdAt)}, ${parameter(run)})`)
   }
   return { conditions, values }
 }

@@ -1,6 +1,6 @@
 // Migrates a schema to this code's layout. Refuses a schema that newer code has reserved, or whose migrations differ.
 // Checking takes no lock that blocks others. Missing migrations are applied in one transaction under an advisory lock,
-// so that of two processes that start at once the second finds the work done.
+// so if two processes start at once, the second finds the work done.
 import { RepriseError } from '../../base/errors.ts'
 import { migrationsToApply, lastNumber, type Migration } from '../rules/driver.ts'
 import { storeNewerError } from '../rules/refusals.ts'
@@ -11,14 +11,14 @@ import { migrations } from './migrations.ts'
 /** The layout that this code writes: the number of its last migration. */
 export const formatNumber: number = lastNumber(migrations)
 
-/** The layout of a schema with these migrations pending; undefined if all are. */
+/** The layout of a schema that lacks these migrations; undefined if it lacks all. */
 export function layoutBefore(pending: readonly Migration[]): number | undefined {
   return migrations.at(-1 - pending.length)?.number
 }
 
 const oldestServer = 140_000
 
-/** STORE_NEWER or STORE_INVALID if this code cannot write the schema. Changes nothing. */
+/** Lists pending migrations. Rejects with STORE_NEWER or STORE_INVALID if this code cannot write the schema. */
 export async function pendingMigrations(
   pool: PostgresPool,
   schema: string,
@@ -28,7 +28,8 @@ export async function pendingMigrations(
 }
 
 /**
- * Applies pending migrations and returns them. Rejects as `pendingMigrations` does; STORE_INVALID without the rights.
+ * Applies pending migrations and returns them. Rejects like `pendingMigrations`, and with STORE_INVALID if the role
+ * lacks a right.
  */
 export async function applyMigrations(
   pool: PostgresPool,
@@ -39,20 +40,20 @@ export async function applyMigrations(
   const applied = pool.transaction(async (statements) => {
     await statements.query('set local statement_timeout = 0')
     await statements.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', ['reprise migrations', schema])
-    // a statement that waits for a table blocks all that come after it
+    // a statement that waits for a table blocks all later statements on that table
     await statements.query("set local lock_timeout = '5s'")
     const pending = await pendingIn(statements, schema, pool.url, known)
     for (const text of statementsFor(schema, pending, await hasSchema(statements, schema))) await statements.query(text)
     return pending
   }, 'patient')
   return applied.catch(async (error: unknown) => {
-    throw sqlState((error as Error).cause) === denied ? await notAllowed(pool, schema, error) : error
+    throw sqlState((error as Error).cause) === denied ? await missingRightError(pool, schema, error) : error
   })
 }
 
 const denied = '42501'
 
-async function notAllowed(pool: PostgresPool, schema: string, cause: unknown): Promise<RepriseError> {
+async function missingRightError(pool: PostgresPool, schema: string, cause: unknown): Promise<RepriseError> {
   const [found] = await pool.read<{ role: string }>('select current_user::text as role')
   const why = (cause as Error).cause as Error
   const words = `role ${found?.role} may not create the tables of schema ${schema} in ${pool.url} (${why.message})`
@@ -65,10 +66,10 @@ export function printedMigrations(schema: string, pending: readonly Migration[])
   return ['begin', ...statementsFor(schema, pending, false), 'commit'].map((text) => `${text.trimEnd()};\n`).join('\n')
 }
 
-function statementsFor(schema: string, pending: readonly Migration[], schemaIsThere: boolean): string[] {
+function statementsFor(schema: string, pending: readonly Migration[], schemaExists: boolean): string[] {
   return [
     // needs the right to create schemas even if it exists
-    ...(schemaIsThere ? [] : [`create schema if not exists ${escapeName(schema)}`]),
+    ...(schemaExists ? [] : [`create schema if not exists ${escapeName(schema)}`]),
     // pg_temp last, so that a temporary table never hides one of these tables
     `set local search_path = ${escapeName(schema)}, pg_temp`,
     `create table if not exists reprise_migrations (
@@ -89,7 +90,7 @@ async function pendingIn(
 ): Promise<readonly Migration[]> {
   const table = `${escapeName(schema)}.reprise_migrations`
   const [server] = await statements.query<{ version: number; encoding: string; ours: boolean }>(
-    // not by to_regclass, which may return what it cached before the lock was taken
+    // not by to_regclass, which may return what it cached before the lock was granted
     `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
          where n.nspname = $1 and c.relname = 'reprise_migrations') as ours`,
@@ -104,7 +105,7 @@ async function pendingIn(
   if (oldest > lastNumber(known)) throw storeNewerError(url, oldest, lastNumber(known))
   return migrationsToApply(known, new Map(applied.map(({ number, checksum }) => [number, checksum])), {
     store: `schema ${schema} of ${url}`,
-    instead: 'or use another schema by ?schema=name',
+    alternative: 'or use another schema by ?schema=name',
   })
 }
 

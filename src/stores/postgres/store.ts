@@ -1,5 +1,5 @@
-// Keeps runs in one schema of a PostgreSQL database, for any number of machines. Every change is a single statement and
-// therefore a transaction. The row of a tree's root makes checking the lease and writing atomic.
+// Keeps runs in one schema of a PostgreSQL database, for any number of machines. Most changes are one statement, and
+// the others one transaction. Each locks the row of the tree's root, so checking the lease and writing are one step.
 import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store } from '../store.ts'
 import { groupAppends } from './append.ts'
@@ -21,12 +21,13 @@ export interface PostgresStoreOptions extends PostgresOptions {
 
 /**
  * Opens a schema of a database, creating or migrating it as needed. Succeeds even if the server is unreachable: calls
- * then reject with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
+ * then reject with STORE_UNAVAILABLE until it is back. Rejects with STORE_INVALID if the URL is invalid or the database
+ * cannot be used, and with STORE_NEWER if only newer code may write it.
  */
 export async function postgresStore(url: string, options: PostgresStoreOptions = {}): Promise<Store> {
-  const place = readPostgresUrl(url, options)
-  const pool = await openPool(place)
-  const database = await openDatabase(pool, place.schema, options.now).catch(async (error: unknown) => {
+  const settings = readPostgresUrl(url, options)
+  const pool = await openPool(settings)
+  const database = await openDatabase(pool, settings.schema, options.now).catch(async (error: unknown) => {
     await pool.close()
     throw error
   })

@@ -1,10 +1,10 @@
-// Parses a `postgres:` URL: some options of this store; the rest is for pg.
+// Parses a `postgres:` URL: takes out the options of this store, and leaves the rest to pg.
 import { RepriseError } from '../../base/errors.ts'
 import { rememberAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'
 
 export interface PostgresSettings {
-  /** For pg: with credentials, without this store's options. */
+  /** For pg: with credentials, without the options of this store. */
   readonly connectionString: string
   /** For messages: without the password, with the schema unless it's the default. */
   readonly displayUrl: string
@@ -24,20 +24,20 @@ export interface PostgresOptions {
 
 const defaults = { schema: 'reprise', pool: 5, statementTimeoutMs: 30_000 }
 /** The server truncates longer names, and then two schemas may become one. */
-const longestName = 63
+const maxNameBytes = 63
 
-/** STORE_INVALID. */
+/** Throws STORE_INVALID if the URL or an option is invalid. */
 export function readPostgresUrl(text: string, options: PostgresOptions = {}): PostgresSettings {
   rememberAddress(text)
   const url = parse(text)
-  // removed from the URL even if an option overrides them
+  // always taken from the URL, even if `options` override them
   const own = {
     schema: takeParameter(url, 'schema'),
     pool: takeParameter(url, 'pool'),
     timeout: takeParameter(url, 'statement_timeout'),
   }
   const schema = options.schema ?? own.schema ?? defaults.schema
-  if (schema === '' || Buffer.byteLength(schema) > longestName || /\0/.test(schema) || schema.startsWith('pg_'))
+  if (schema === '' || Buffer.byteLength(schema) > maxNameBytes || /\0/.test(schema) || schema.startsWith('pg_'))
     throw invalidUrl(
       text,
       `"${schema}" cannot be the name of a schema`,
@@ -57,7 +57,7 @@ export function readPostgresUrl(text: string, options: PostgresOptions = {}): Po
 function parse(text: string): URL {
   try {
     const url = new URL(text)
-    // without slashes all of it, including the password, would be a path
+    // without the slashes, everything including the password would be a path
     if (/^postgres(ql)?:\/\//i.test(text)) return url
   } catch {
     // refused below

@@ -1,4 +1,4 @@
-// Changes made by other processes: LISTEN, and one query for all watched runs.
+// Notices changes by other processes: by LISTEN, and by one query that polls all watched runs.
 import type { RunId } from '../store.ts'
 import { watchServer, type RunCounters } from '../watch-server.ts'
 import type { Watchers } from '../watchers.ts'
@@ -6,7 +6,7 @@ import { binaryArray } from './columns.ts'
 import { escapeName } from './connection.ts'
 import type { Database } from './database.ts'
 
-/** A connection that only listens sends nothing, so a broken one would go unnoticed. */
+/** Interval of test queries: a connection that only listens sends nothing, so its loss would go unnoticed. */
 const aliveMs = 30_000
 
 export function watchDatabase(database: Database): Watchers {
@@ -24,7 +24,7 @@ async function readCounters({ read, schema }: Database, runs: readonly RunId[]):
   return new Map(heads.map((head) => [head.run, head]))
 }
 
-/** 'unsupported' through a connection pooler. */
+/** Resolves with 'unsupported' through a connection pooler. */
 async function listen(
   database: Database,
   onNotice: (text: string) => void,
@@ -35,7 +35,7 @@ async function listen(
   if (client === undefined) return 'unsupported'
   const lost = new Promise((resolve) => client.once('end', resolve))
   const end = (): void => void client.end()
-  const alive = setInterval(() => void client.query('select 1').catch(end), aliveMs).unref()
+  const heartbeat = setInterval(() => void client.query('select 1').catch(end), aliveMs).unref()
   signal.addEventListener('abort', end, { once: true })
   try {
     if (signal.aborted) return undefined
@@ -44,7 +44,7 @@ async function listen(
     onStart()
     await lost
   } finally {
-    clearInterval(alive)
+    clearInterval(heartbeat)
     signal.removeEventListener('abort', end)
     end()
   }

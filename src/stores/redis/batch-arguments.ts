@@ -40,22 +40,22 @@ function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** STORE_FAILED. */
+/** Throws STORE_FAILED if a value is too large. */
 export function checkBlobs({ url, limits }: Database, run: RunId, { blobs = [] }: Batch): void {
   const large = blobs.find(({ bytes }) => bytes.length > limits.maxBlobBytes)
   if (large === undefined) return
   throw tooLarge(
     run,
     `has a value of ${large.bytes.length} bytes`,
-    `${url} takes ${limits.maxBlobBytes} (maxBlobBytes)`,
+    `${url} accepts at most ${limits.maxBlobBytes} (maxBlobBytes)`,
   )
 }
 
 export function runTooLarge({ url, limits }: Database, run: RunId, bytes: number): RepriseError {
-  return tooLarge(run, `would have ${bytes} bytes`, `${url} takes ${limits.maxRunBytes} (maxRunBytes) of a run`)
+  return tooLarge(run, `would have ${bytes} bytes`, `${url} accepts at most ${limits.maxRunBytes} (maxRunBytes)`)
 }
 
 function tooLarge(run: RunId, what: string, limit: string): RepriseError {
-  const words = `run ${run} ${what}, and ${limit}: store large files elsewhere and pass their names, or raise the limit`
+  const words = `run ${run} ${what}, but ${limit}: store large files elsewhere and pass their names, or raise the limit`
   return new RepriseError('STORE_FAILED', words, { runId: run })
 }

@@ -1,4 +1,4 @@
-// Claims ready runs. The ready runs of a lane are one range of a sorted set, from which one script takes them.
+// Claims ready runs. The ready runs of a lane are one range of a sorted set, which one script searches and leases.
 import { randomUUID } from 'node:crypto'
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
 import { wholeLimit } from '../rules/leases.ts'
@@ -7,7 +7,7 @@ import { listArguments } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
 
-/** Maximum number of runs of one claim. */
+/** Maximum number of runs that one claim or listing returns. */
 const readyLimit = 10_000
 
 export async function claimRuns(

@@ -1,6 +1,6 @@
 // The connections to a server: one for all commands, which the client pipelines, and one for notifications. Each is
-// opened when needed, and again after it was lost. A command that cannot be sent is refused at once; retrying is left
-// to patient/.
+// opened when needed, and again after it was lost. A command that cannot be sent rejects at once: retries are up to
+// patient-store.ts.
 import { createHash } from 'node:crypto'
 import type { RedisClient } from 'redis'
 import { RepriseError } from '../../base/errors.ts'
@@ -18,15 +18,18 @@ export type Client = ReturnType<MakeClient>
 export interface RedisConnection {
   /** Without the password. */
   readonly url: string
-  /** Executes a read-only command. STORE_UNAVAILABLE. */
+  /** Executes a read-only command. Rejects with STORE_UNAVAILABLE during an outage. */
   read<Reply>(command: readonly Argument[]): Promise<Reply>
-  /** Executes commands in order, not atomically, and returns texts as bytes. STORE_UNAVAILABLE. */
+  /** Executes read-only commands in order, not atomically. Resolves with strings as bytes. Rejects like `read`. */
   readBytes<Replies extends unknown[]>(commands: readonly (readonly Argument[])[]): Promise<Replies>
-  /** Executes a script. STORE_UNAVAILABLE if nothing was written, OUTCOME_UNKNOWN if the reply was lost. */
-  script<Reply>(name: ScriptName, given: readonly Argument[]): Promise<Reply>
   /**
-   * Listens on a channel until the connection is lost or the signal aborts; calls `onStart` once it listens. Keeps no
-   * process alive.
+   * Executes a script. Rejects with STORE_UNAVAILABLE if nothing was written, and with OUTCOME_UNKNOWN if the reply was
+   * lost.
+   */
+  script<Reply>(name: ScriptName, args: readonly Argument[]): Promise<Reply>
+  /**
+   * Listens on a channel until the connection is lost or the signal aborts; calls `onStart` once it listens. Doesn't
+   * keep the process alive.
    */
   listen(channel: string, onNotice: (text: string) => void, onStart: () => void, signal: AbortSignal): Promise<void>
   /** Waits for calls in progress, then closes all connections. Later calls are refused. */
@@ -34,9 +37,9 @@ export interface RedisConnection {
 }
 
 const connectMs = 10_000
-/** After this long, the next sentinel is asked. */
+/** How long a sentinel may take to reply before the next one is tried. */
 const sentinelMs = 2_000
-/** A connection that only listens sends nothing, so a broken one would go unnoticed. */
+/** Interval of pings: a connection that only listens sends nothing, so its loss would go unnoticed. */
 const aliveMs = 10_000
 /** Maximum of a Node timer. */
 const longestTimerMs = 2 ** 31 - 1
@@ -48,10 +51,10 @@ let makeClient: MakeClient | undefined
 
 /** `greet` is called once with the first connection, before any other command. If it rejects, so does every call. */
 export async function openConnection(
-  place: RedisSettings,
+  settings: RedisSettings,
   greet: (client: Client) => Promise<void>,
 ): Promise<RedisConnection> {
-  const { displayUrl: url, prefix, timeoutMs } = place
+  const { displayUrl: url, prefix, timeoutMs } = settings
   const { default: redis } = await import('redis').catch(whenMissing('redis', 'a redis: store'))
   const newClient = (makeClient ??= redis.RedisClient.factory())
   const inProgress = new Set<Promise<unknown>>()
@@ -70,7 +73,7 @@ export async function openConnection(
 
   function createClient(
     { host, port }: RedisAddress,
-    more: { readonly password?: string | undefined } = place,
+    more: { readonly password?: string | undefined } = settings,
   ): Client {
     const client = newClient({
       socket: {
@@ -78,23 +81,23 @@ export async function openConnection(
         port,
         connectTimeout: connectMs,
         reconnectStrategy: false,
-        ...(place.tls && { tls: true as const, ...place.tls }),
+        ...(settings.tls && { tls: true as const, ...settings.tls }),
       },
-      ...(more === place && {
-        ...(place.username !== undefined && { username: place.username }),
-        database: place.database,
+      ...(more === settings && {
+        ...(settings.username !== undefined && { username: settings.username }),
+        database: settings.database,
       }),
       ...(more.password !== undefined && { password: more.password }),
       disableOfflineQueue: true,
     })
-    // the commands that fail report it
+    // failed commands report it
     client.on('error', () => undefined)
     // calls keep the process alive, connections don't
     client.unref()
     return client
   }
 
-  /** Closes the connection of a server that hangs, so that all its commands fail. */
+  /** Executes `work`. If the server hangs, closes the connection, so that all its commands fail. */
   async function inTime<T>(client: Client, work: () => Promise<T>, ms = timeoutMs): Promise<T> {
     let isLate = false
     const giveUp = (): void => {
@@ -112,7 +115,7 @@ export async function openConnection(
   }
 
   async function askSentinel<Reply>(address: RedisAddress, command: readonly string[]): Promise<Reply> {
-    const client = createClient(address, { password: place.sentinelPassword })
+    const client = createClient(address, { password: settings.sentinelPassword })
     const ask = async (): Promise<Reply> => {
       await client.connect()
       return client.sendCommand([...command])
@@ -127,10 +130,10 @@ export async function openConnection(
   async function connect(lost: () => void): Promise<Client> {
     let client: Client | undefined
     try {
-      const opened = (client = createClient(await findServer(place, askSentinel)))
+      const opened = (client = createClient(await findServer(settings, askSentinel)))
       await inTime(opened, async () => {
         await opened.connect()
-        if (place.sentinel !== undefined) await checkMaster(opened)
+        if (settings.sentinel !== undefined) await checkMaster(opened)
         if (!wasOpen) await greet(opened)
       })
       for (const event of ['terminated', 'end']) opened.once(event, lost)
@@ -147,7 +150,7 @@ export async function openConnection(
     if (closed) throw storeClosedError(url)
     if (current) return current
     const lost = (): void => {
-      // another one may be opening already
+      // another connection may be opening already
       if (current === opening) current = undefined
     }
     const opening = connect(lost)
@@ -156,8 +159,8 @@ export async function openConnection(
     return opening
   }
 
-  function using<T>(sent: CallStage, work: (client: Client) => Promise<T>): Promise<T> {
-    const call = attempt(sent, work)
+  function using<T>(stage: CallStage, work: (client: Client) => Promise<T>): Promise<T> {
+    const call = attempt(stage, work)
     inProgress.add(call)
     awake ??= setInterval(() => undefined, longestTimerMs)
     const settled = (): void => {
@@ -170,14 +173,14 @@ export async function openConnection(
     return call
   }
 
-  async function attempt<T>(sent: CallStage, work: (client: Client) => Promise<T>): Promise<T> {
+  async function attempt<T>(stage: CallStage, work: (client: Client) => Promise<T>): Promise<T> {
     const client = await connected()
     try {
       return await inTime(client, () => work(client))
     } catch (error) {
       const code = codeOf(error)
       if (!isAnswer(code)) client.destroy()
-      throw redisError(error, code, url, wasSent(error) ? sent : 'not sent')
+      throw redisError(error, code, url, wasSent(error) ? stage : 'not sent')
     }
   }
 
@@ -187,13 +190,13 @@ export async function openConnection(
     readBytes: (commands) =>
       using('read', async (client) => {
         // not as a transaction, which a server refuses when its memory is full
-        const sent = commands.map((command) => client.sendCommand(command as Argument[], asBytes))
-        return (await Promise.all(sent)) as never
+        const replies = commands.map((command) => client.sendCommand(command as Argument[], asBytes))
+        return (await Promise.all(replies)) as never
       }),
-    script: (name, given) =>
+    script: (name, args) =>
       using('write', async (client) => {
         const { text, sha } = findScript(name)
-        const rest = ['1', prefix, ...given]
+        const rest = ['1', prefix, ...args]
         try {
           return await client.sendCommand(['EVALSHA', sha, ...rest])
         } catch (error) {
@@ -202,7 +205,7 @@ export async function openConnection(
         }
       }),
     async listen(channel, onNotice, onStart, signal) {
-      const client = createClient(await findServer(place, askSentinel))
+      const client = createClient(await findServer(settings, askSentinel))
       const { promise: lost, resolve } = Promise.withResolvers<void>()
       for (const event of ['terminated', 'end']) client.once(event, () => resolve())
       const end = (): void => client.destroy()
@@ -214,9 +217,9 @@ export async function openConnection(
         })
         if (signal.aborted) return
         onStart()
-        const alive = setInterval(() => void checkAlive(client).catch(end), aliveMs).unref()
+        const heartbeat = setInterval(() => void checkAlive(client).catch(end), aliveMs).unref()
         await lost
-        clearInterval(alive)
+        clearInterval(heartbeat)
       } finally {
         signal.removeEventListener('abort', end)
         end()
@@ -232,10 +235,10 @@ export async function openConnection(
   }
 }
 
-/** A sentinel's answer may be outdated: a replica may lack the last writes. */
+/** Rejects if the sentinel named a replica, which may lack the last writes: what a sentinel knows may be outdated. */
 async function checkMaster(client: Client): Promise<void> {
   const about = await client.sendCommand<string>(['INFO', 'replication'])
-  if (!/^role:master\r?$/m.test(about)) throw new Error('the server that the sentinels name is a replica by now')
+  if (!/^role:master\r?$/m.test(about)) throw new Error('the server that the sentinels name is now a replica')
 }
 
 async function checkAlive(client: Client): Promise<void> {
@@ -254,15 +257,15 @@ function findScript(name: ScriptName): ScriptSource {
   const found = loadedScripts.get(name)
   if (found) return found
   const text = scriptText(name)
-  const made = { text, sha: createHash('sha1').update(text).digest('hex') }
-  loadedScripts.set(name, made)
-  return made
+  const script = { text, sha: createHash('sha1').update(text).digest('hex') }
+  loadedScripts.set(name, script)
+  return script
 }
 
 /** Sends a command to one sentinel, with a short time limit. */
 type Ask = <Reply>(address: RedisAddress, command: readonly string[]) => Promise<Reply>
 
-/** The server's address. Rejects with the error of the last sentinel. */
+/** Finds the server's address. Rejects with the error of the last sentinel if none knows it. */
 async function findServer({ addresses, sentinel, displayUrl: shown }: RedisSettings, ask: Ask): Promise<RedisAddress> {
   if (sentinel === undefined) return addresses[0] as RedisAddress
   let why: unknown

@@ -1,5 +1,5 @@
-// Creates a run with its first batch, by one script, which writes or returns why it refuses. A child run is created
-// under the lease of its root.
+// Creates a run with its first batch, by one script, which writes all or returns the reason for a refusal. A child run
+// is created under the lease of its root.
 import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
@@ -15,17 +15,17 @@ type CreateResult = Promise<{ created: boolean; lease?: Lease }>
 
 export async function createRun(
   database: Database,
-  ...[row, batch, asked]: Parameters<Store['create']>
+  ...[row, batch, lease]: Parameters<Store['create']>
 ): ReturnType<Store['create']> {
   const { run } = row
   checkNumbers(run, 0, batch)
   checkBlobs(database, run, batch)
-  if (asked !== undefined && isLease(asked)) return createFenced(database, row, batch, asked)
-  if (parentRunId(run) === undefined || asked === undefined) return createUnfenced(database, row, batch, asked)
+  if (lease !== undefined && isLease(lease)) return createFenced(database, row, batch, lease)
+  if (parentRunId(run) === undefined || lease === undefined) return createUnfenced(database, row, batch, lease)
   if ((await database.read<number>(['EXISTS', database.key('run', run)])) > 0) return { created: false }
-  const lease = await acquireLease(database, rootRunId(run), asked.owner, asked.ttlMs)
-  const result = await createFenced(database, row, batch, lease)
-  if (!result.created) await releaseLease(database, lease)
+  const rootLease = await acquireLease(database, rootRunId(run), lease.owner, lease.ttlMs)
+  const result = await createFenced(database, row, batch, rootLease)
+  if (!result.created) await releaseLease(database, rootLease)
   return result
 }
 
@@ -33,15 +33,16 @@ async function createUnfenced(
   database: Database,
   row: RunRow,
   batch: Batch,
-  asked: LeaseRequest | undefined,
+  request: LeaseRequest | undefined,
 ): CreateResult {
   const { run } = row
   const id = randomUUID()
-  const lease = asked ? ['lease', encodeOwner(asked.owner), String(Math.ceil(asked.ttlMs)), id] : ['nothing']
-  const reply = await callCreate(database, row, batch, lease)
+  const mode = request ? ['lease', encodeOwner(request.owner), String(Math.ceil(request.ttlMs)), id] : ['nothing']
+  const reply = await callCreate(database, row, batch, mode)
   if (reply[0] === 'full') throw runTooLarge(database, run, reply[1])
   if (reply[0] === 'exists') return { created: false }
-  return asked ? { created: true, lease: { run, token: Number(reply[1]), id, owner: asked.owner } } : { created: true }
+  if (request === undefined) return { created: true }
+  return { created: true, lease: { run, token: Number(reply[1]), id, owner: request.owner } }
 }
 
 async function createFenced(database: Database, row: RunRow, batch: Batch, lease: Lease): CreateResult {
@@ -56,8 +57,8 @@ function callCreate(
   database: Database,
   row: RunRow,
   batch: Batch,
-  asked: readonly Argument[],
+  mode: readonly Argument[],
 ): Promise<['created', token: number] | ['exists'] | ['full', bytes: number] | RefusedReply> {
-  const given = [...batchArguments(row.run, batch, batch.row ?? row), String(database.limits.maxRunBytes)]
-  return database.script('create', [...given, ...asked])
+  const args = [...batchArguments(row.run, batch, batch.row ?? row), String(database.limits.maxRunBytes)]
+  return database.script('create', [...args, ...mode])
 }

@@ -7,29 +7,29 @@ export interface Database extends RedisConnection {
   /** Prefix of all keys. */
   readonly prefix: string
   key(kind: string, name: string): string
-  /** The clock of a test, instead of the server's. */
+  /** A test's clock; undefined for the server's clock. */
   readonly now: (() => number) | undefined
 }
 
 export function createDatabase(
   connection: RedisConnection,
-  place: RedisSettings,
+  settings: RedisSettings,
   now: (() => number) | undefined,
 ): Database {
-  const { prefix } = place
+  const { prefix } = settings
   return {
     ...connection,
-    limits: place,
+    limits: settings,
     prefix,
     now,
     key: (kind, name) => `${prefix}${kind}:${name}`,
-    script<Reply>(name: ScriptName, given: readonly Argument[]): Promise<Reply> {
-      return connection.script(name, [now === undefined ? '' : String(Math.ceil(now())), ...given])
+    script<Reply>(name: ScriptName, args: readonly Argument[]): Promise<Reply> {
+      return connection.script(name, [now === undefined ? '' : String(Math.ceil(now())), ...args])
     },
   }
 }
 
-/** In ms since 1970. */
+/** The store's clock, in ms since 1970. */
 export async function findTime({ read, now }: Database): Promise<number> {
   if (now) return now()
   const [seconds, microseconds] = await read<[string, string]>(['TIME'])

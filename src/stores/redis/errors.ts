@@ -5,7 +5,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { outageError, errorReason, type CallStage } from '../patient-store.ts'
 
-/** The error code of a reply: its first word, or what the rest implies if that is only ERR. */
+/** The error code of a reply: its first word or, if that is only ERR, a code that the rest implies. */
 export function replyCode(message: string): string {
   const [, first = 'ERR'] = /^-?([A-Z]+)\b/.exec(message) ?? []
   if (first !== 'ERR') return first
@@ -31,7 +31,7 @@ const busy = new Set([
 ])
 /** Codes after which to reconnect: another server may be the master now. */
 const elsewhere = new Set(['READONLY', 'MASTERDOWN', 'LOADING'])
-const wrongPlace = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM', 'MOVED', 'ASK', 'CLUSTERDOWN', 'DENIED'])
+const unusable = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM', 'MOVED', 'ASK', 'CLUSTERDOWN', 'DENIED'])
 /** Node's codes for refused certificates. */
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CERT_|ERR_TLS_|ERR_OSSL_|ERR_SSL_)/
 
@@ -41,22 +41,23 @@ export function isAnswer(code: string | undefined): boolean {
 }
 
 /** `code`: the reply's error code; undefined if the server didn't reply. */
-export function redisError(error: unknown, code: string | undefined, url: string, sent: CallStage): RepriseError {
+export function redisError(error: unknown, code: string | undefined, url: string, stage: CallStage): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const why = redact(errorReason(error))
-  const made = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
+  const failure = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(kind, words, { cause: error })
-  if (sent === 'never open' && untrusted.test(String((error as { code?: unknown } | undefined)?.code))) {
+  if (stage === 'never open' && untrusted.test(String((error as { code?: unknown } | undefined)?.code))) {
     const trust = 'name the certificate of its authority by sslrootcert=/path/to/file.pem in the URL'
-    return made('STORE_INVALID', `${url} is not trusted (${why}): ${trust}`)
+    return failure('STORE_INVALID', `${url} is not trusted (${why}): ${trust}`)
   }
-  // a bug in a program, which retrying won't fix
-  if (error instanceof TypeError) return made('STORE_FAILED', `${url} got no valid command: ${why}`)
+  // a bug, which retries won't fix
+  if (error instanceof TypeError) return failure('STORE_FAILED', `${url} was sent an invalid command: ${why}`)
   // the server accepted this user before: its users are being changed, and the call is retried
-  if (code === undefined || (sent === 'not sent' && wrongPlace.has(code))) return outageError(url, why, sent, error)
-  if (busy.has(code)) return made('STORE_UNAVAILABLE', `${url} takes no writes now (${why}), and nothing was written`)
-  if (wrongPlace.has(code)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(code)}`)
-  return made('STORE_FAILED', `${url} refused a command: ${why}`)
+  if (code === undefined || (stage === 'not sent' && unusable.has(code))) return outageError(url, why, stage, error)
+  if (busy.has(code))
+    return failure('STORE_UNAVAILABLE', `${url} takes no writes now (${why}), and nothing was written`)
+  if (unusable.has(code)) return failure('STORE_INVALID', `${url} cannot be used (${why}): ${advice(code)}`)
+  return failure('STORE_FAILED', `${url} refused a command: ${why}`)
 }
 
 function advice(code: string): string {
@@ -66,4 +67,4 @@ function advice(code: string): string {
 }
 
 export const clusterAdvice: string =
-  'it would keep all runs of a store on one of its servers, so use a server outside a cluster'
+  'a cluster would keep all runs of a store on one server, so use a server outside a cluster'

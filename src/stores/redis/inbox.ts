@@ -8,8 +8,8 @@ export async function postMessage(
   { script, url }: Database,
   ...[run, { id, at, body }]: Parameters<Store['post']>
 ): ReturnType<Store['post']> {
-  const given = [run, rootRunId(run), id, JSON.stringify([at, body])]
-  const reply = await script<['posted' | 'exists' | 'ended'] | ['unknown', run: RunId]>('post', given)
+  const args = [run, rootRunId(run), id, JSON.stringify([at, body])]
+  const reply = await script<['posted' | 'exists' | 'ended'] | ['unknown', run: RunId]>('post', args)
   if (reply[0] === 'unknown') throw unknownRunError(reply[1], url)
   return reply[0]
 }

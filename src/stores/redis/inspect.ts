@@ -10,19 +10,20 @@ export interface RedisInspection extends RedisServer {
   readonly caution: string | undefined
   /** The layout number; undefined if there is no store yet. */
   readonly layout: number | undefined
+  /** The layout number that this code writes. */
   readonly newest: number
 }
 
-/** STORE_UNAVAILABLE; STORE_INVALID for a server that cannot keep journals. */
+/** Rejects with STORE_UNAVAILABLE, or with STORE_INVALID if the server cannot keep journals. */
 export async function inspectRedis(url: string): Promise<RedisInspection> {
-  const place = readRedisUrl(url)
+  const settings = readRedisUrl(url)
   let server: RedisServer | undefined
-  const connection = await openConnection(place, async (client) => {
+  const connection = await openConnection(settings, async (client) => {
     server = await readServer(client)
-    checkServer(server, place)
+    checkServer(server, settings)
   })
   try {
-    const layout = await connection.read<string | null>(layoutCommand(place))
+    const layout = await connection.read<string | null>(layoutCommand(settings))
     const found = server as unknown as RedisServer
     return {
       ...found,
@@ -36,12 +37,12 @@ export async function inspectRedis(url: string): Promise<RedisInspection> {
   }
 }
 
-/** The store's URL if it doesn't exist; undefined if it exists or the server is unreachable. */
+/** Returns the store's URL if the store doesn't exist; undefined if it exists or the server is unreachable. */
 export async function missingRedis(url: string): Promise<string | undefined> {
-  const place = readRedisUrl(url)
-  const connection = await openConnection(place, async () => {})
+  const settings = readRedisUrl(url)
+  const connection = await openConnection(settings, async () => {})
   try {
-    return (await connection.read(layoutCommand(place))) === null ? connection.url : undefined
+    return (await connection.read(layoutCommand(settings))) === null ? connection.url : undefined
   } catch (error) {
     if (isOutage(error)) return undefined
     throw error

@@ -1,5 +1,5 @@
-// The right to write to a run. This process decides whether a lease is free, since only this machine knows which of its
-// processes still run. The decision is written only if the lease has not changed since it was read.
+// Acquires, renews and releases leases, and deletes runs. Whether a lease is free is decided here, not on the server:
+// only this machine knows which of its processes still run. The lease is written only if it hasn't changed since then.
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { encodeOwner, readOwner } from '../owner.ts'
@@ -14,31 +14,31 @@ import { RepriseError } from '../../base/errors.ts'
 export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   const root = rootRunId(run)
   for (;;) {
-    const [found, now, isThere] = await Promise.all([
+    const [found, now, runExists] = await Promise.all([
       findRoot(database, root),
       findTime(database),
       database.read<number>(['EXISTS', database.key('run', run)]),
     ])
-    if (isThere === 0) throw unknownRunError(run, database.url)
+    if (runExists === 0) throw unknownRunError(run, database.url)
     if (found === undefined) throw unknownRunError(root, database.url)
     checkFree(run, found.holding, now, owner)
     const id = randomUUID()
-    const given = [root, ...found.read, encodeOwner(owner), String(Math.ceil(ttlMs)), id]
-    const token = await database.script<number>('acquire', given)
+    const args = [root, ...found.read, encodeOwner(owner), String(Math.ceil(ttlMs)), id]
+    const token = await database.script<number>('acquire', args)
     if (token > 0) return { run: root, token, id, owner }
   }
 }
 
-/** Leases renewed by one script. A script blocks all other clients. */
-const renewedAtOnce = 500
+/** Maximum number of leases that one script renews: a script blocks all other clients. */
+const leasesPerScript = 500
 
 export async function renewLeases(
   database: Database,
   ...[leases, ttlMs]: Parameters<Store['renew']>
 ): ReturnType<Store['renew']> {
   const renewed: RenewedLease[] = []
-  for (let first = 0; first < leases.length; first += renewedAtOnce) {
-    const some = leases.slice(first, first + renewedAtOnce)
+  for (let first = 0; first < leases.length; first += leasesPerScript) {
+    const some = leases.slice(first, first + leasesPerScript)
     const waiting = await database.script<number[]>('renew', [
       String(Math.ceil(ttlMs)),
       ...listArguments(some, ({ run, token, id }) => [run, String(token), id]),
@@ -64,21 +64,21 @@ export async function findLease(database: Database, run: RunId): Promise<RootLea
 export async function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
   const top = rootRunId(run)
   for (;;) {
-    const [root, now, places] = await Promise.all([
+    const [root, now, positions] = await Promise.all([
       findRoot(database, top),
       findTime(database),
       database.read<string[]>(['ZRANGE', database.key('tree', top), '0', '-1']),
     ])
     checkFree(run, root?.holding, now)
-    const tree = places.map((place) => place.slice(place.indexOf('\0') + 1))
+    const tree = positions.map((position) => position.slice(position.indexOf('\0') + 1))
     const gone = tree.filter((each) => isInTreeOf(each, run))
     const expected = root?.read ?? ['', '', '']
-    const given = [top, ...expected, String(places.length), ...listArguments(gone, (each) => [each])]
-    if ((await database.script<number>('delete', given)) > 0) return gone
+    const args = [top, ...expected, String(positions.length), ...listArguments(gone, (each) => [each])]
+    if ((await database.script<number>('delete', args)) > 0) return gone
   }
 }
 
-/** Fields of a root as the server returns them. Without a lease, all but the token and the counters are empty. */
+/** Fields of a root as the server returns them. The fields of the lease are empty if there is none. */
 type RootValues = [
   token: number | string,
   lease: string,
@@ -91,7 +91,7 @@ type RootValues = [
 export interface Root extends Tries {
   readonly token: number
   readonly holding: Holding | undefined
-  /** For `next_is_as_read` in scripts/common.lua. */
+  /** The lease as it was read, for `is_lease_unchanged` in scripts/common.lua. */
   readonly read: readonly string[]
 }
 
@@ -115,7 +115,7 @@ function toRoot([token, lease, ownerText, expiresAt, tries, deaths]: RootValues)
 /** The current lease of the root; no values if there is no root. */
 export type RefusedReply = ['lease', ...values: RootValues | []]
 
-/** LEASE_LOST. */
+/** Throws LEASE_LOST. */
 export function refuse(lease: Lease, [, ...values]: RefusedReply): never {
   const root = values.length === 0 ? undefined : toRoot(values)
   checkToken(lease, root?.token, root?.holding)

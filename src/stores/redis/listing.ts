@@ -22,8 +22,8 @@ function parseRow(run: RunId, values: readonly (string | null)[]): RunRow {
   return toRow({ ...record, forked_from: named['forked_from'] || null } as RunRecord)
 }
 
-/** Rows that one script reads. A script blocks all other clients. */
-const pieceRows = 200
+/** Maximum number of rows that one script reads: a script blocks all other clients. */
+const rowsPerScript = 200
 
 export async function listRows(
   database: Database,
@@ -40,7 +40,7 @@ export async function listRows(
       ...listArguments(lists, (name) => [name]),
       from,
       to,
-      String(Math.min(wanted - rows.length, pieceRows)),
+      String(Math.min(wanted - rows.length, rowsPerScript)),
       filter.roots ? '1' : '',
       ...listArguments(statuses, (status) => [status]),
       filter.crew ?? '',
@@ -52,14 +52,14 @@ export async function listRows(
   return cutPage(rows, page.limit)
 }
 
-/** Lists that contain all matching runs. Forks and trees of one run are small, and are filtered by the script. */
+/** Lists that contain all matching runs. The forks of a run and the runs of a tree are few: the script filters them. */
 function listKeys({ crew, forkedFrom, root }: RunFilter, statuses: readonly RunStatus[]): string[] {
   if (root !== undefined) return statuses.length === 0 ? [] : [`tree:${root}`]
   if (forkedFrom !== undefined) return statuses.length === 0 ? [] : [`forks:${forkedFrom}`]
   return statuses.map((status) => (crew === undefined ? `list:${status}` : `list:${joinKey(status, crew)}`))
 }
 
-/** Equals `joined` in scripts/common.lua. */
+/** Must equal `joined` in scripts/common.lua. */
 function joinKey(...names: readonly string[]): string {
   return names.map((name) => `${Buffer.byteLength(name)}:${name}`).join('')
 }

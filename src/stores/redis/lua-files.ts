@@ -1,4 +1,4 @@
-// The build replaces this module by its values: scripts/embed-values.ts.
+// The build replaces this module with its values (scripts/embed-values.ts).
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 

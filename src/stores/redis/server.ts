@@ -7,7 +7,7 @@ import { clusterAdvice } from './errors.ts'
 import type { RedisSettings } from './url.ts'
 
 /** The layout that this code writes. A store notes the oldest layout whose code may write it. */
-export const formatNumber = 2
+export const formatNumber = 3
 
 const oldestServer = [6, 2] as const
 
@@ -17,7 +17,7 @@ export interface RedisServer {
   readonly role: string
   readonly isCluster: boolean
   readonly eviction: string
-  /** Undefined if the role may not read it. */
+  /** Undefined if the user may not read it. */
   readonly appendfsync: string | undefined
   readonly appendonly: boolean
   /** Whether it writes snapshots. */
@@ -28,6 +28,7 @@ export interface RedisServer {
   readonly maxBytes: number
 }
 
+/** Reads the server's properties from INFO and CONFIG. */
 export async function readServer(client: Pick<Client, 'sendCommand'>): Promise<RedisServer> {
   const about = new Map(
     (await client.sendCommand<string>(['INFO']))
@@ -59,7 +60,7 @@ export async function readServer(client: Pick<Client, 'sendCommand'>): Promise<R
   }
 }
 
-/** STORE_INVALID if the server cannot keep journals. */
+/** Throws STORE_INVALID if the server cannot keep journals. */
 export function checkServer(server: RedisServer, { displayUrl: url, allowVolatile }: RedisSettings): void {
   const refuse = (words: string): never => {
     throw new RepriseError('STORE_INVALID', words)
@@ -79,7 +80,7 @@ export function checkServer(server: RedisServer, { displayUrl: url, allowVolatil
     )
 }
 
-/** One sentence on which confirmed steps a crash may lose; undefined if none. */
+/** Says which confirmed steps a crash may lose; undefined if none. */
 export function serverCaution({ appendonly, appendfsync, snapshots }: RedisServer): string | undefined {
   if (appendonly && appendfsync === 'always') return undefined
   if (!appendonly && !snapshots) return 'the server keeps nothing on disk: all runs are lost when it stops'
@@ -92,24 +93,24 @@ export function serverCaution({ appendonly, appendfsync, snapshots }: RedisServe
   return 'how the server syncs is unknown (CONFIG GET is not allowed): a crash may lose the last steps'
 }
 
-/** Writes the layout number into a new store. STORE_NEWER, STORE_INVALID. */
-export async function checkLayout(client: Pick<Client, 'sendCommand'>, place: RedisSettings): Promise<void> {
-  const [, key = '', field = ''] = layoutCommand(place)
+/** Writes the layout into a new store. Rejects with STORE_NEWER or STORE_INVALID if the store has another layout. */
+export async function checkLayout(client: Pick<Client, 'sendCommand'>, settings: RedisSettings): Promise<void> {
+  const [, key = '', field = ''] = layoutCommand(settings)
   // written only if missing: a server whose memory is full takes no writes, but can still delete runs
-  if ((await client.sendCommand(layoutCommand(place))) === null)
+  if ((await client.sendCommand(layoutCommand(settings))) === null)
     await client.sendCommand(['HSETNX', key, field, String(formatNumber)])
-  const oldest = Number(await client.sendCommand(layoutCommand(place)))
-  if (oldest > formatNumber) throw storeNewerError(place.displayUrl, oldest, formatNumber)
+  const oldest = Number(await client.sendCommand(layoutCommand(settings)))
+  if (oldest > formatNumber) throw storeNewerError(settings.displayUrl, oldest, formatNumber)
   if (oldest < formatNumber)
-    throw storeOlderError(place.displayUrl, oldest, formatNumber, 'or use another prefix or database')
+    throw storeOlderError(settings.displayUrl, oldest, formatNumber, 'or use another prefix or database')
 }
 
-/** STORE_INVALID if the role lacks a right that the scripts need. */
+/** Rejects with STORE_INVALID if the user lacks a right that the scripts need. */
 export async function checkRights(client: Pick<Client, 'sendCommand'>, { prefix }: RedisSettings): Promise<void> {
   await client.sendCommand(['EVAL', scriptText('rights'), '1', prefix, ''])
 }
 
-/** Reads the oldest layout whose code may write the store. */
+/** The command that reads the oldest layout whose code may write the store. */
 export function layoutCommand({ prefix }: RedisSettings): string[] {
   return ['HGET', `${prefix}layout`, 'oldest-writer']
 }

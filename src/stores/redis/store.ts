@@ -1,4 +1,4 @@
-// Keeps runs on a Redis or valkey server, for any number of machines, in the keys with one prefix. Every change is one
+// Keeps runs on a Redis or Valkey server, for any number of machines, under keys with one prefix. Every change is one
 // script, which the server executes atomically.
 import { defined } from '../../base/options.ts'
 import { isOutage } from '../patient-store.ts'
@@ -35,30 +35,31 @@ export interface RedisStoreOptions extends RedisOptions {
 
 /**
  * Opens a server. Succeeds even if it is unreachable: calls then reject with STORE_UNAVAILABLE until it is back.
- * STORE_INVALID if the server cannot keep journals; STORE_NEWER.
+ * Rejects with STORE_INVALID if the URL is invalid or the server cannot keep journals, and with STORE_NEWER if only
+ * newer code may write the store.
  */
 export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<Store> {
-  const place = readRedisUrl(url, options)
+  const settings = readRedisUrl(url, options)
   let caution: string | undefined
-  const connection = await openConnection(place, async (client) => {
+  const connection = await openConnection(settings, async (client) => {
     const server = await readServer(client)
-    checkServer(server, place)
-    await checkLayout(client, place)
-    await checkRights(client, place)
+    checkServer(server, settings)
+    await checkLayout(client, settings)
+    await checkRights(client, settings)
     caution = serverCaution(server)
   })
-  const database = createDatabase(connection, place, options.now)
+  const database = createDatabase(connection, settings, options.now)
   await checkOpened(database)
   const watchers = watchServer({
     readCounters: (runs) => readCounters(database, runs),
-    listen: (onNotice, onStart, signal) => database.listen(`${place.prefix}notices`, onNotice, onStart, signal),
+    listen: (onNotice, onStart, signal) => database.listen(`${settings.prefix}notices`, onNotice, onStart, signal),
   })
 
   const store = driverStore(driver, database, watchers, () => database.close())
   return { ...store, ...defined({ caution }) }
 }
 
-/** Rejects if the server cannot be used, but not if it is unreachable. */
+/** Rejects if the server cannot be used. Resolves if it is unreachable. */
 async function checkOpened(database: Database): Promise<void> {
   try {
     await database.read(['PING'])
@@ -71,8 +72,8 @@ async function checkOpened(database: Database): Promise<void> {
 
 /** Reads the counters of all watched runs in one round trip, to detect changes. */
 async function readCounters({ readBytes, key }: Database, runs: readonly RunId[]): Promise<Map<RunId, RunCounters>> {
-  const asked = runs.map((run) => ['HMGET', key('run', run), 'seq', 'inbox', 'waiting'])
-  const heads = await readBytes<(Buffer | null)[][]>(asked)
+  const commands = runs.map((run) => ['HMGET', key('run', run), 'seq', 'inbox', 'waiting'])
+  const heads = await readBytes<(Buffer | null)[][]>(commands)
   return new Map(
     runs.flatMap((run, index): [RunId, RunCounters][] => {
       const [seq, messages, waiting] = (heads[index] ?? []).map((value) => Number(value ?? 0))

@@ -16,7 +16,7 @@ export interface RedisTls {
 }
 
 export interface RedisSettings {
-  /** For messages: without the password. */
+  /** For messages: without passwords. */
   readonly displayUrl: string
   /** The server's address, or those of its sentinels. */
   readonly addresses: readonly RedisAddress[]
@@ -36,7 +36,7 @@ export interface RedisSettings {
 }
 
 export interface RedisOptions {
-  /** Connections with slower commands are closed, and the commands retried. Default: 30 seconds. */
+  /** Commands that take longer are retried on a new connection. Default: 30 seconds. */
   readonly timeoutMs?: number | undefined
   /** Maximum size of a stored value. Default: 16 MB. */
   readonly maxBlobBytes?: number | undefined
@@ -52,34 +52,37 @@ const defaults = { prefix: 'reprise', timeoutMs: 30_000, maxBlobBytes: 16_000_00
 const defaultPort = 6379
 const defaultSentinelPort = 26_379
 
-/** STORE_INVALID. */
+/** Throws STORE_INVALID if the URL or an option is invalid. */
 export function readRedisUrl(text: string, options: RedisOptions = {}): RedisSettings {
   rememberAddress(text)
   const url = parseUrl(text)
-  const given = url.searchParams
-  const unknown = [...given.keys()].find((name) => !knownOptions.has(name))
+  const parameters = url.searchParams
+  const unknown = [...parameters.keys()].find((name) => !knownOptions.has(name))
   if (unknown !== undefined)
     throw invalidUrl(text, `it has no option "${unknown}"`, `give ${[...knownOptions].join(', ')}`)
-  const prefix = options.prefix ?? given.get('prefix') ?? defaults.prefix
+  const prefix = options.prefix ?? parameters.get('prefix') ?? defaults.prefix
   if (!/^[^{}\0]+$/.test(prefix)) throw invalidUrl(text, `"${prefix}" cannot be a prefix`, 'give a name without braces')
-  const sentinel = given.get('sentinel') ?? undefined
+  const sentinel = parameters.get('sentinel') ?? undefined
   const addresses = readAddresses(text, url, sentinel !== undefined)
   return {
-    displayUrl: shownUrl(url, addresses[0]?.port ?? defaultPort, prefix, sentinel),
+    displayUrl: toDisplayUrl(url, addresses[0]?.port ?? defaultPort, prefix, sentinel),
     addresses,
     sentinel,
-    sentinelPassword: given.get('sentinelPassword') ?? undefined,
+    sentinelPassword: parameters.get('sentinelPassword') ?? undefined,
     username: decodePart(text, url.username),
     password: decodePart(text, url.password),
     database: readDatabase(text, url),
-    tls: url.protocol === 'rediss:' ? readTls(text, given) : undefined,
+    tls: url.protocol === 'rediss:' ? readTls(text, parameters) : undefined,
     prefix: `{${prefix}}:`,
-    allowVolatile: options.allowVolatile ?? isTrue(text, 'allowVolatile', given.get('allowVolatile') ?? 'false'),
-    timeoutMs: options.timeoutMs ?? positiveNumber(text, 'timeoutMs', given.get('timeoutMs') ?? defaults.timeoutMs),
+    allowVolatile:
+      options.allowVolatile ?? parseBoolean(text, 'allowVolatile', parameters.get('allowVolatile') ?? 'false'),
+    timeoutMs:
+      options.timeoutMs ?? positiveNumber(text, 'timeoutMs', parameters.get('timeoutMs') ?? defaults.timeoutMs),
     maxBlobBytes:
-      options.maxBlobBytes ?? positiveNumber(text, 'maxBlobBytes', given.get('maxBlobBytes') ?? defaults.maxBlobBytes),
+      options.maxBlobBytes ??
+      positiveNumber(text, 'maxBlobBytes', parameters.get('maxBlobBytes') ?? defaults.maxBlobBytes),
     maxRunBytes:
-      options.maxRunBytes ?? positiveNumber(text, 'maxRunBytes', given.get('maxRunBytes') ?? defaults.maxRunBytes),
+      options.maxRunBytes ?? positiveNumber(text, 'maxRunBytes', parameters.get('maxRunBytes') ?? defaults.maxRunBytes),
   }
 }
 
@@ -114,8 +117,8 @@ function decodePart(text: string, part: string): string | undefined {
   }
 }
 
-/** Equal for equal stores: with default port and database, without options of the connection. */
-function shownUrl(url: URL, port: number, prefix: string, sentinel: string | undefined): string {
+/** The same for all URLs of a store: with default port and database, without options of the connection. */
+function toDisplayUrl(url: URL, port: number, prefix: string, sentinel: string | undefined): string {
   const shown = new URL(url)
   shown.password = ''
   shown.port = String(port)
@@ -125,11 +128,11 @@ function shownUrl(url: URL, port: number, prefix: string, sentinel: string | und
   return shown.href
 }
 
-function readAddresses(text: string, url: URL, areSentinels: boolean): RedisAddress[] {
-  const port = areSentinels ? defaultSentinelPort : defaultPort
+function readAddresses(text: string, url: URL, hasSentinels: boolean): RedisAddress[] {
+  const port = hasSentinels ? defaultSentinelPort : defaultPort
   const first = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port) }
   const others = (url.searchParams.get('sentinels') ?? '').split(',').filter((each) => each !== '')
-  if (others.length > 0 && !areSentinels)
+  if (others.length > 0 && !hasSentinels)
     throw invalidUrl(text, 'it has sentinels but no sentinel', 'name the server as they do: sentinel=name')
   return [
     first,
@@ -148,9 +151,9 @@ function readDatabase(text: string, url: URL): number {
   throw invalidUrl(text, `"${url.pathname.slice(1)}" is not the number of a database`, 'end it in /0')
 }
 
-function readTls(text: string, given: URLSearchParams): RedisTls {
+function readTls(text: string, parameters: URLSearchParams): RedisTls {
   const files = Object.entries(tlsFiles).flatMap(([name, option]) => {
-    const file = given.get(option)
+    const file = parameters.get(option)
     return file === null ? [] : [[name, readText(text, option, file)]]
   })
   return Object.fromEntries(files) as RedisTls
@@ -169,7 +172,7 @@ function positiveNumber(text: string, name: string, value: string | number): num
   throw invalidUrl(text, `${name} is "${value}"`, 'give a whole number above 0')
 }
 
-function isTrue(text: string, name: string, value: string): boolean {
+function parseBoolean(text: string, name: string, value: string): boolean {
   if (value === 'true' || value === 'false') return value === 'true'
   throw invalidUrl(text, `${name} is "${value}"`, 'give true or false')
 }

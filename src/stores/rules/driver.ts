@@ -1,5 +1,5 @@
-// Builds a store from a driver. Every driver has the same functions over its own connection, so knowing one driver
-// means knowing all.
+// What drivers share: a store is built from the driver's functions, and SQL databases are migrated. Every driver has
+// the same functions over its own connection, so knowing one driver means knowing all.
 import type { Lease, LastEntryNote, Line, RunId, Store, Tries } from '../store.ts'
 import type { Watchers } from '../watchers.ts'
 import { isLive, type Holding } from './leases.ts'
@@ -8,12 +8,13 @@ import { storeOlderError } from './refusals.ts'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A call of the port as a function of the driver's connection. */
-type On<Connection, Call extends (...args: never[]) => unknown> = (
+/** A method of the port as a function over the driver's connection. */
+type Operation<Connection, Call extends (...args: never[]) => unknown> = (
   connection: Connection,
   ...args: Parameters<Call>
 ) => ReturnType<Call>
 
+/** The lease and the counters of a root. */
 export interface RootLease extends Tries {
   readonly holding: Holding | undefined
   /** The store's clock. */
@@ -21,30 +22,30 @@ export interface RootLease extends Tries {
 }
 
 export interface Driver<Connection> {
-  createRun: On<Connection, Store['create']>
-  appendBatch: On<Connection, Store['append']>
+  createRun: Operation<Connection, Store['create']>
+  appendBatch: Operation<Connection, Store['append']>
   readLines(connection: Connection, run: RunId, after: number): AsyncIterable<Line>
   findLastNoted(connection: Connection, run: RunId): Promise<LastEntryNote | undefined>
-  readBlob: On<Connection, Store['blob']>
-  findRow: On<Connection, Store['row']>
-  listRows: On<Connection, Store['list']>
-  findOutput: On<Connection, Store['findOutput']>
-  acquireLease: On<Connection, Store['acquire']>
-  claimRuns: On<Connection, Store['claim']>
-  listReady: On<Connection, Store['ready']>
-  renewLeases: On<Connection, Store['renew']>
+  readBlob: Operation<Connection, Store['blob']>
+  findRow: Operation<Connection, Store['row']>
+  listRows: Operation<Connection, Store['list']>
+  findOutput: Operation<Connection, Store['findOutput']>
+  acquireLease: Operation<Connection, Store['acquire']>
+  claimRuns: Operation<Connection, Store['claim']>
+  listReady: Operation<Connection, Store['ready']>
+  renewLeases: Operation<Connection, Store['renew']>
   /** Returns how many messages wait for the tree; undefined if the lease was no longer held. */
   releaseLease(connection: Connection, lease: Lease): Promise<number | undefined>
   /** The lease of a run's root; undefined if there is no root. */
   findLease(connection: Connection, run: RunId): Promise<RootLease | undefined>
-  findTime: On<Connection, Store['now']>
-  postMessage: On<Connection, Store['post']>
-  listMessages: On<Connection, Store['inbox']>
+  findTime: Operation<Connection, Store['now']>
+  postMessage: Operation<Connection, Store['post']>
+  listMessages: Operation<Connection, Store['inbox']>
   /** Returns the deleted runs: the run and its child runs. */
   deleteRun(connection: Connection, run: RunId): Promise<RunId[]>
 }
 
-/** Wakes the watchers after every change. */
+/** Builds a store that wakes the watchers after every change. */
 export function driverStore<Connection extends { readonly url: string }>(
   driver: Driver<Connection>,
   connection: Connection,
@@ -104,9 +105,10 @@ export function driverStore<Connection extends { readonly url: string }>(
   }
 }
 
-// A step from one layout of a database to the next. A layout is known by the number of its last migration. Released
-// migrations never change; until the first release there is one per database, and a change of it raises its number.
-
+/**
+ * The SQL from one layout of a database to the next. A layout has the number of its last migration. Released migrations
+ * never change; until the first release there is one per database, and a change of it raises its number.
+ */
 export interface Migration {
   readonly number: number
   readonly name: string
@@ -119,22 +121,22 @@ export interface Migration {
 export type AppliedMigrations = ReadonlyMap<number, string>
 
 /**
- * The migrations that a database lacks. STORE_INVALID if it has earlier or different ones. Later ones are accepted, as
- * long as they allow this code to write.
+ * Returns the migrations that a database lacks. Throws STORE_INVALID if it has earlier or different ones. Later ones
+ * are ignored: the caller checks whether they allow this code to write. `alternative` ends the advice of the error.
  */
 export function migrationsToApply(
   known: readonly Migration[],
   applied: AppliedMigrations,
-  { store, instead }: { readonly store: string; readonly instead: string },
+  { store, alternative }: { readonly store: string; readonly alternative: string },
 ): readonly Migration[] {
   const first = known[0]?.number ?? 0
   const earlier = [...applied.keys()].filter((number) => number < first)
-  if (earlier.length > 0) throw storeOlderError(store, Math.max(...earlier), lastNumber(known), instead)
+  if (earlier.length > 0) throw storeOlderError(store, Math.max(...earlier), lastNumber(known), alternative)
   const other = known.find(({ number, checksum }) => applied.has(number) && applied.get(number) !== checksum)
   if (other === undefined) return known.filter(({ number }) => !applied.has(number))
   throw new RepriseError(
     'STORE_INVALID',
-    `${store} was made by another build of reprise (migration ${other.name} differs): use the build that made it, ${instead}`,
+    `${store} was created by another build of reprise (migration ${other.name} differs): use that build, ${alternative}`,
   )
 }
 
@@ -142,8 +144,7 @@ export function lastNumber(migrations: readonly Migration[]): number {
   return migrations.at(-1)?.number ?? 0
 }
 
-// Reads migrations from the .sql files of a folder, named like 0009-runs-and-entries.sql.
-
+/** Reads migrations from the .sql files of a folder, named like 0009-runs-and-entries.sql. */
 export function readMigrations(folder: URL): readonly Migration[] {
   const files = readdirSync(folder).filter((name) => /^\d{4}-.+\.sql$/.test(name))
   return files.toSorted().map((file) => {

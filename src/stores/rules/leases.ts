@@ -19,7 +19,7 @@ import { rootRunId } from '../../journal/paths.ts'
 import { describeOwner, isOwnerDead, readOwner, sameOwner } from '../owner.ts'
 import type { Lease, Owner, RunId, ClaimLimits, Lane, Priority, ReadyRun } from '../store.ts'
 
-/** The lease argument of `create`, unless it is the lease of the root of a child run. */
+/** The `lease` argument of `create` that requests a new lease, instead of naming the lease of the root. */
 export interface LeaseRequest {
   readonly owner: Owner
   readonly ttlMs: number
@@ -43,7 +43,7 @@ export interface Holding {
   readonly expiresAt: number
 }
 
-/** The lease in the columns of a root. */
+/** Reads the lease from the columns of a root. */
 export function toHolding(
   root:
     | { readonly owner: string | null; readonly lease: string | null; readonly expires_at: number | null }
@@ -62,7 +62,7 @@ export function isLive(
   return holding !== undefined && holding.expiresAt > now && !isGone(holding.owner)
 }
 
-/** RUN_HELD unless `owner` may take the lease now. */
+/** Throws RUN_HELD unless `owner` may take the lease now. */
 export function checkFree(
   run: RunId,
   holding: Holding | undefined,
@@ -75,15 +75,15 @@ export function checkFree(
   const until = new Date(holding.expiresAt).toISOString()
   throw new RepriseError(
     'RUN_HELD',
-    `run ${run} is held by ${describeOwner(holding.owner)} until ${until} unless renewed: wait until it is done, or stop that process`,
+    `run ${run} is held by ${describeOwner(holding.owner)} until ${until} unless renewed: wait until that process is done, or stop it`,
     { runId: run, next: { type: 'show', runId: run }, until: holding.expiresAt },
   )
 }
 
-/** LEASE_LOST unless the lease is the newest and was not released. `token` is undefined if the run was deleted. */
+/** Throws LEASE_LOST unless the lease is the newest and unreleased. `token` is undefined if the run was deleted. */
 export function checkToken(lease: Lease, token: number | undefined, holding: Holding | undefined): void {
   if (token === lease.token && holding?.id === lease.id) return
-  const now =
+  const reason =
     token === undefined
       ? 'the run is no longer in the store'
       : holding === undefined
@@ -91,12 +91,12 @@ export function checkToken(lease: Lease, token: number | undefined, holding: Hol
         : `${describeOwner(holding.owner)} holds token ${token}`
   throw new RepriseError(
     'LEASE_LOST',
-    `the lease of run ${lease.run} with token ${lease.token} is no longer valid: ${now}; acquire the run again before writing to it`,
+    `the lease of run ${lease.run} with token ${lease.token} is no longer valid: ${reason}; acquire the run again before writing to it`,
     { runId: lease.run },
   )
 }
 
-/** LEASE_LOST unless the run belongs to the leased tree. */
+/** Throws LEASE_LOST unless the run belongs to the leased tree. */
 export function checkTree(lease: Lease, run: RunId): void {
   if (rootRunId(run) === lease.run) return
   throw new RepriseError(
@@ -108,30 +108,30 @@ export function checkTree(lease: Lease, run: RunId): void {
 
 // Rules of claims: how many runs a claim may take, and in which order.
 
-/** Calls `countHeld` only if there is a `crewLimit`. */
+/** How many runs a claim may take. Calls `countHeld` only if there is a `crewLimit`. */
 export function claimableCount({ limit, crewLimit }: ClaimLimits, countHeld: () => number): number {
   return Math.max(0, crewLimit === undefined ? limit : Math.min(limit, crewLimit - countHeld()))
 }
 
-/** A limit as a whole number from 0 to `most`. */
+/** Rounds a limit up to a whole number from 0 to `most`. */
 export function wholeLimit(limit: number, most: number = Number.MAX_SAFE_INTEGER): number {
   return Math.min(Math.max(Math.ceil(limit), 0), most)
 }
 
-/** A ready root from the row of a database. */
+/** Reads a ready root from the row of a database. */
 export function toReadyRun(root: Omit<ReadyRun, 'readyAt'> & { readonly ready_at: number }): ReadyRun {
   const { run, crew, version, format, priority, ready_at: readyAt } = root
   return { run, crew, version, format, priority, readyAt }
 }
 
-/** Each crew once: limits apply to a crew in all its versions. */
+/** The distinct crews: a limit applies to a crew in all its versions. */
 export function laneCrews(lanes: readonly Lane[]): Set<string> {
   return new Set(lanes.map(({ crew }) => crew))
 }
 
-/** The order of claims: highest priority first, then the longest ready. */
 export const highestFirst: readonly Priority[] = [1, 0, -1]
 
+/** The order of claims: highest priority first, then the longest ready. */
 export function byClaim(a: Pick<ReadyRun, 'priority' | 'readyAt'>, b: Pick<ReadyRun, 'priority' | 'readyAt'>): number {
   return b.priority - a.priority || a.readyAt - b.readyAt
 }

@@ -1,5 +1,5 @@
-// Pages of listings. A page ends with a cursor: an opaque text with createdAt and id of its last run. A keyset, not an
-// offset, so that runs created or deleted between two pages don't cause others to be skipped or repeated.
+// Pages of listings. A cursor encodes createdAt and id of the last run of a page. It is a keyset, not an offset: runs
+// that are created or deleted between two pages don't cause others to be skipped or repeated.
 import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
@@ -14,16 +14,17 @@ export function encodeCursor(row: Position): Cursor {
   return Buffer.from(JSON.stringify([row.createdAt, row.run])).toString('base64url')
 }
 
+/** Throws OPTION_INVALID if the string isn't a cursor. */
 export function decodeCursor(cursor: Cursor): Position {
   try {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     const fits = Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'string'
-    // PostgreSQL refuses a text with a zero byte
+    // PostgreSQL refuses strings with NUL characters
     if (fits && !value.join('').includes('\0')) {
       return { createdAt: value[0], run: value[1] }
     }
   } catch {
-    // refused below, like any other text that isn't a cursor
+    // refused below, like any other string that isn't a cursor
   }
   throw new RepriseError(
     'OPTION_INVALID',
@@ -40,7 +41,7 @@ export function oldestFirst(a: Position, b: Position): number {
   return -newestFirst(a, b)
 }
 
-/** By UTF-8 bytes, as SQLite compares: UTF-16 order differs for characters beyond the basic plane. */
+/** Compares UTF-8 bytes, as SQLite does: UTF-16 order differs for characters beyond the basic plane. */
 function compare(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
@@ -50,7 +51,7 @@ export function acceptedStatuses({ status }: RunFilter): readonly RunStatus[] {
   return runStatuses.filter((each) => status?.includes(each) ?? true)
 }
 
-/** One page, for stores that have all rows in memory. */
+/** Filters, sorts and cuts one page, for stores that have all rows in memory. */
 export function listPage(
   rows: readonly RunRow[],
   filter: RunFilter,
@@ -70,7 +71,7 @@ export function listPage(
   return cutPage(found, page.limit)
 }
 
-/** The first `limit` rows, and where the next page starts if there are more. */
+/** Returns the first `limit` rows, and where the next page starts if there are more. */
 export function cutPage(all: readonly RunRow[], limit: number): Awaited<ReturnType<Store['list']>> {
   const rows = all.slice(0, Math.max(limit, 0))
   const last = rows.at(-1)

@@ -1,9 +1,9 @@
-// The refusals of every store, with the same messages: checks of batches, and errors of the port.
+// Checks of batches and errors of the port, shared so that all stores refuse with the same codes and messages.
 import { RepriseError } from '../../base/errors.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { Batch, RunId, RunStatus } from '../store.ts'
 
-/** SEQ_CONFLICT if the journal doesn't end at `after`, or the batch's numbers don't follow it. */
+/** Throws SEQ_CONFLICT if the journal doesn't end at `after`, or if the batch's numbers don't follow it. */
 export function checkSeq(run: RunId, last: number, after: number, batch: Batch): void {
   if (last !== after) {
     throw new RepriseError(
@@ -15,14 +15,15 @@ export function checkSeq(run: RunId, last: number, after: number, batch: Batch):
   checkNumbers(run, after, batch)
 }
 
+/** Throws SEQ_CONFLICT if the batch is empty, or if its numbers don't follow `after` without a gap. */
 export function checkNumbers(run: RunId, after: number, batch: Batch): void {
   const wrong = batch.lines.findIndex((line, index) => line.seq !== after + 1 + index)
   if (wrong === -1 && batch.lines.length > 0) return
-  const mistake = wrong === -1 ? 'no lines' : `line ${batch.lines[wrong]?.seq} in the place of ${after + 1 + wrong}`
+  const mistake = wrong === -1 ? 'no lines' : `line ${batch.lines[wrong]?.seq} instead of ${after + 1 + wrong}`
   throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} after entry ${after} has ${mistake}`, { runId: run })
 }
 
-/** RUN_ENDED unless the run is open, or is completed and the batch's row reopens it. */
+/** Throws RUN_ENDED unless the run is open, or is completed and the batch's row reopens it. */
 export function checkOpen(run: RunId, status: RunStatus | undefined, batch: Batch): void {
   if (!isEnded(status)) return
   if (status === 'completed' && batch.row !== undefined && !isEnded(batch.row.status)) return
@@ -31,7 +32,7 @@ export function checkOpen(run: RunId, status: RunStatus | undefined, batch: Batc
   })
 }
 
-/** INBOX_WAITING if the batch completes the run without taking all messages in its inbox. */
+/** Throws INBOX_WAITING if the batch completes the run without taking all messages in its inbox. */
 export function checkInbox(run: RunId, batch: Batch, waiting: () => readonly string[]): void {
   if (batch.row?.status !== 'completed') return
   const untaken = waiting().find((message) => !batch.taken?.includes(message))
@@ -52,10 +53,10 @@ export function storeClosedError(url: string): RepriseError {
 }
 
 /** Until the first release, older layouts are refused, not migrated. */
-export function storeOlderError(store: string, layout: number, format: number, instead: string): RepriseError {
+export function storeOlderError(store: string, layout: number, format: number, alternative: string): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
-    `${store} has layout ${layout}, of an earlier build, and this build has layout ${format}: finish or delete its runs with the build that made it, ${instead}`,
+    `${store} has layout ${layout}, of an earlier build, and this build has layout ${format}: finish or delete its runs with the build that created it, ${alternative}`,
   )
 }
 

@@ -1,4 +1,4 @@
-// A listing row in the tables of the SQL stores.
+// A listing row as columns of the SQL stores, which are also the fields of a run in Redis.
 import type { Priority, RunRow, RunStatus, Batch, Line, LastEntryNote } from '../store.ts'
 import { hashBytes } from '../../journal/hash.ts'
 
@@ -35,7 +35,7 @@ export function rowValues(row: RunRow): (string | number | null)[] {
   return [crew, version, format, priority, status, createdAt, updatedAt, forkedFrom, inputs, summary]
 }
 
-/** A value that isn't a text, written by another program, becomes empty: a list has other rows to show. */
+/** A value that isn't a string, written by another program, becomes empty: one bad row must not break a listing. */
 export function toRow(record: RunRecord): RunRow {
   const { run, crew, version, format, priority, status, created_at, updated_at, forked_from, inputs, summary } = record
   return {
@@ -57,6 +57,7 @@ function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** The note on the batch's last entry. */
 export function lastEntry({ lines }: Batch): Required<LastEntryNote> {
   const { seq, bytes, hash = hashBytes(bytes) } = lines.at(-1) as Line
   return { seq, hash }

@@ -10,8 +10,7 @@ import { findRun, neverReady, replaceRow, changeRoot, heldRoot, readyColumns, re
 import type { RowReady, ReadyRecord, RootRecord } from './roots.ts'
 
 /**
- * Finds the run and its root if the append is allowed. A narrow query: reading the whole row costs more than the
- * insert.
+ * Finds the run and its root if the append is allowed. Selects few columns: the whole row costs more than the insert.
  */
 const openColumns = ['id', ...readyColumns, 'deaths']
 const isOpen = `runs.status not in ('completed', 'cancelled') and ${lastIssued} = ?`
@@ -21,7 +20,7 @@ const selectOpenChild = `select runs.id as run_id, ${openColumns.map((name) => `
   from runs join runs root on root.run = runs.root
   where runs.run = ? and root.run = ? and root.token = ? and root.lease = ? and ${isOpen}`
 
-/** The root's record, and the id of the run in that tree to append to. */
+/** The record of the root, and the id of the run to append to. */
 interface OpenRun extends ReadyRecord, Pick<RootRecord, 'deaths'> {
   readonly run_id: number
 }
@@ -70,7 +69,7 @@ function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number):
   return found as OpenRun | undefined
 }
 
-/** Throws the reason of a refusal, or returns a completed run that the batch reopens. */
+/** Throws the reason for the refusal, or returns the completed run that the batch reopens. */
 function reopenOrRefuse(connection: Connection, lease: Lease, run: RunId, after: number, batch: Batch): OpenRun {
   const root = heldRoot(connection, lease)
   checkTree(lease, run)

@@ -1,11 +1,11 @@
-// Claiming. The ready runs of a lane are one range of an index, searched and leased under the database's write lock.
+// Claims ready runs. The ready runs of a lane are one range of an index, searched and leased under the write lock.
 import { isOwnerDead, readOwner } from '../owner.ts'
 import { highestFirst, isSameLane, laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/leases.ts'
 import { afterDeath } from '../rules/ready.ts'
 import type { Lane, Owner, Priority, ReadyRun, ClaimLimits, RunId, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { noLease, grantLease } from './leases.ts'
-import { changeRoot, rootColumns, type RootRecord } from './roots.ts'
+import { changeRoot, deathColumns, rootColumns, type RootRecord } from './roots.ts'
 
 export function claimRuns(
   connection: Connection,
@@ -38,7 +38,7 @@ const readyRootColumns = `${rootColumns}, crew, version, format, priority, ready
 const inLane = 'crew = ? and version = ? and format = ? and priority = ? and ready_at <= ?'
 export const selectReady: string = `select ${readyRootColumns} from runs
   where ${inLane} and deaths = 0 order by ready_at limit ?`
-/** A separate query, since a claim takes only one suspect: many of them would hide the other runs. */
+/** A separate query: a claim takes only one suspect, and many suspects would hide the other runs. */
 export const selectSuspects: string = `select ${readyRootColumns} from runs
   where ${inLane} and deaths > 0 order by ready_at limit ?`
 export const selectHeldSuspects: string = 'select 1 from runs where owner = ? and deaths > 0 and expires_at > ? limit 1'
@@ -51,7 +51,7 @@ interface Selection {
   isClaimable(root: ReadyRoot): boolean
 }
 
-/** Each root once, in claim order. */
+/** Finds each ready root once, in claim order. */
 function readyRoots(
   { sql, now }: Connection,
   lanes: readonly Lane[],
@@ -76,7 +76,7 @@ function readyRoots(
   return ready
 }
 
-/** This root, if it is ready. */
+/** Finds this root if it is ready. */
 function readyRoot({ sql, now }: Connection, lanes: readonly Lane[], run: RunId): ReadyRoot[] {
   const found = sql(selectOnly).all(run, now()) as unknown as ReadyRoot[]
   return found.filter((root) => lanes.some((lane) => isSameLane(lane, root)))
@@ -89,7 +89,7 @@ export async function listReady(connection: Connection, lanes: readonly Lane[], 
 
 export const selectHeld = 'select run from runs where crew = ? and owner is not null and expires_at > ? limit ?'
 
-/** Number of held runs of these lanes' crews. Stops counting at the crew limit. */
+/** Counts the held runs of these lanes' crews, up to the crew limit. */
 function countHeld(
   { sql, now }: Connection,
   lanes: readonly Lane[],
@@ -125,7 +125,7 @@ function freeDeadLeases(connection: Connection): void {
     const owner = readOwner(last)
     if (owner !== undefined && !isOwnerDead(owner)) continue
     for (const root of sql(selectHeldBy).all(last) as unknown as RootRecord[])
-      changeRoot(connection, root, { ...noLease, ...afterDeath(root) })
+      changeRoot(connection, root, { ...noLease, ...deathColumns(afterDeath(root)) })
   }
 }
 

@@ -1,5 +1,5 @@
-// An open database: one connection, its prepared statements, and the two ways to use it. Reads run at once, between
-// commits; writes go through the group commit.
+// An open database: one connection and its prepared statements. Reads are executed at once, between commits; writes go
+// through the group commit.
 import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
@@ -12,7 +12,7 @@ import {
   migrate,
   isBusy,
   isFull,
-  lockTimeout,
+  lockTimeoutError,
   lockWaitMs,
   retryDelay,
   storeError,
@@ -20,8 +20,8 @@ import {
 import { messageOf, RepriseError } from '../../base/errors.ts'
 
 /**
- * Twice SQLite's default: of steps of 1 KB (1.4 KB as a line), often only two fit into 4 KB, and the file gets twice
- * their size. Applies to new files only.
+ * Twice SQLite's default. A step of 1 KB is a line of 1.4 KB: often only two of them fit into 4 KB, and the file gets
+ * twice their size. Applies to new files only.
  */
 const pageBytes = 8192
 
@@ -30,25 +30,23 @@ export interface Connection {
   readonly path: string
   readonly now: () => number
   readonly sql: (text: string) => StatementSync
-  /** `work` is synchronous and one statement, so that it sees one state of the database. */
+  /** Executes synchronous `work` with at most one statement, so that it sees one state of the database. */
   read<T>(work: () => T): Promise<T>
   /**
-   * `work` is synchronous, in a shared transaction. Resolves when it is on disk. STORE_FAILED if the file was removed.
+   * Executes synchronous `work` in a shared transaction. Resolves when its changes are on disk. Rejects with
+   * STORE_FAILED if the file was removed.
    */
   write<T>(work: () => T): Promise<T>
-  /** The same for a plain step, except that the file is checked only now and then. */
+  /** Like `write`, for plain steps: checks only now and then that the file is still there. */
   writeStep<T>(work: () => T): Promise<T>
   /** Waits for writes in progress. Refuses later calls. */
   close(): Promise<void>
 }
 
-/**
- * How long steps may go to a removed file unnoticed. A check costs two system calls, a third of the time of a synced
- * step.
- */
+/** How long steps may be written to a removed file unnoticed. A check takes a third of the time of a synced step. */
 const fileCheckMs = 100
 
-/** STORE_INVALID, STORE_NEWER. `path` is absolute. */
+/** Opens the database at an absolute path. Rejects with STORE_INVALID or STORE_NEWER if this code cannot use it. */
 export async function openConnection(path: string, now: () => number): Promise<Connection> {
   const url = `sqlite:${path}`
   await makePrivateFolder(dirname(path))
@@ -61,7 +59,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
   const checkFiles = guardFile(path, `${path}-wal`)
   let checkedAt = Number.NEGATIVE_INFINITY
   let isChecked = false
-  /** Once per transaction, and within it: SQLite may recreate the -wal file before a transaction begins. */
+  /** Checks once per transaction, and within it: SQLite may recreate the -wal file before a transaction begins. */
   function checkFilesOnce(): void {
     if (isChecked) return
     checkFiles()
@@ -92,7 +90,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
     async read(work) {
       return whileBusy(path, () => {
         if (closed) throw storeClosedError(url)
-        // open only after a failed rollback: uncommitted data must not be read
+        // a transaction is still open after a failed rollback: its data must not be read
         if (db.isTransaction) sql('rollback').run()
         return work()
       })
@@ -167,7 +165,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   function drain(): void {
     scheduled = false
     try {
-      // open only after a failed rollback
+      // still open after a failed rollback
       if (database.isTransaction()) sql('rollback').run()
       sql('begin immediate').run()
       database.onBegin?.()
@@ -175,7 +173,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       // an open transaction would block other processes until the next write, which may be far off
       if (database.isTransaction()) rollBack()
       if (isBusy(error) && waitForLock()) return
-      const reason = isBusy(error) ? lockTimeout(path) : storeError(error, path)
+      const reason = isBusy(error) ? lockTimeoutError(path) : storeError(error, path)
       for (const job of queue.splice(0)) job.reject(reason)
       waiting = undefined
       whenIdle.resolve()
@@ -201,8 +199,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   }
 
   /**
-   * The usual case, in which no write fails: without savepoints, which cost as much as the work itself. Undefined if
-   * one failed: then nothing was written, and the group is repeated with savepoints.
+   * Commits without savepoints, which cost as much as the work itself, since writes seldom fail. Returns undefined if
+   * one failed: nothing was written then, and the group must be repeated with savepoints.
    */
   function commitTogether(jobs: readonly Job[]): SettleJob[] | undefined {
     const settles: SettleJob[] = []
@@ -225,10 +223,10 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
         settles.push(attempt(job))
       } catch (error) {
         rollBack()
-        return failAll(jobs, notWritten(path, error))
+        return failAll(jobs, notWrittenError(path, error))
       }
       // some failures, such as a full or broken disk, make SQLite roll back the whole transaction
-      if (!database.isTransaction()) return failAll(jobs, notWritten(path))
+      if (!database.isTransaction()) return failAll(jobs, notWrittenError(path))
     }
     return commit(jobs, settles)
   }
@@ -240,11 +238,11 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     } catch (error) {
       rollBack()
       // with a full disk, the commit's record was not written; after any other failure it may be
-      return failAll(jobs, isFull(error) ? storeError(error, path) : unknownOutcome(path, error))
+      return failAll(jobs, isFull(error) ? storeError(error, path) : unknownOutcomeError(path, error))
     }
   }
 
-  /** Throws only if the savepoint itself fails: then the work cannot be separated from its neighbours. */
+  /** Throws only if the savepoint itself fails: the write cannot be separated from the others then. */
   function attempt(job: Job): SettleJob {
     sql('savepoint job').run()
     let value: unknown
@@ -265,8 +263,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     try {
       if (database.isTransaction()) sql('rollback').run()
     } catch {
-      // The first failure is the one to report. The rollback is repeated before the next group, and SQLite rolls back
-      // when the file is opened again.
+      // not reported, since the first error matters more. The rollback is repeated before the next group.
     }
   }
 
@@ -277,18 +274,13 @@ function failAll(jobs: readonly Job[], error: RepriseError): SettleJob[] {
   return jobs.map((job) => () => job.reject(error))
 }
 
-function notWritten(path: string, cause?: unknown): RepriseError {
+function notWrittenError(path: string, cause?: unknown): RepriseError {
   const why = cause === undefined ? '' : ` (${messageOf(cause)})`
-  return new RepriseError(
-    'STORE_FAILED',
-    `${path} could not be written${why}, and nothing was changed: check its disk`,
-    {
-      cause,
-    },
-  )
+  const words = `${path} could not be written${why}, and nothing was changed: check its disk`
+  return new RepriseError('STORE_FAILED', words, { cause })
 }
 
-function unknownOutcome(path: string, error: unknown): RepriseError {
+function unknownOutcomeError(path: string, error: unknown): RepriseError {
   return new RepriseError(
     'OUTCOME_UNKNOWN',
     `${path} failed during a commit (${messageOf(error)}): read the run's last entries to see whether the change was written`,

@@ -40,7 +40,7 @@ export function waitingIds({ sql }: Connection, id: number): string[] {
     .map((row) => String(row['message']))
 }
 
-/** Returns how many of them waited. */
+/** Returns how many of the messages were waiting. */
 export function takeMessages({ sql }: Connection, id: number, messages: readonly string[]): number {
   return messages.reduce((taken, message) => {
     const update = sql('update messages set taken = 1 where run_id = ? and message = ? and taken = 0').run(id, message)

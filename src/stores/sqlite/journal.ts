@@ -1,13 +1,13 @@
-// Reads a run: its lines, its blobs, and the last entry noted in its row.
+// Reads a run: its lines, its blobs, and the note on its last entry, which is in its row.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { damagedRow } from './roots.ts'
+import { damagedRowError } from './roots.ts'
 
 /** Lines read per turn of the event loop. A line rarely exceeds 64 KB, since larger values are blobs. */
 const chunkLines = 64
 
-/** The number of the last line, and the last number issued: lines after the last line may be lost. */
+// If the last lines are lost, the last number issued is higher than that of the last line.
 const lastLine = '(select coalesce(max(seq), 0) from entries where run_id = runs.id)'
 export const lastIssued: string = `max(runs.last_seq, ${lastLine})`
 const selectEnd = `select id, ${lastLine} as line, ${lastIssued} as issued, last_seq, last_hash from runs where run = ?`
@@ -58,7 +58,7 @@ function linesBetween({ sql }: Connection, run: RunId, end: JournalEnd, after: n
 /** SQLite stores values of any type in any column. */
 function requireBytes(value: unknown, what: string): Uint8Array {
   if (value instanceof Uint8Array) return value
-  throw damagedRow(what)
+  throw damagedRowError(what)
 }
 
 export async function readBlob(connection: Connection, run: RunId, hash: string): Promise<Uint8Array | undefined> {

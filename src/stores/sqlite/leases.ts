@@ -3,14 +3,14 @@
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
-import { afterDeath, afterReturn, recordsMessages } from '../rules/ready.ts'
+import { afterDeath, recordsMessages } from '../rules/ready.ts'
 import type { RootLease } from '../rules/driver.ts'
 import { checkFree, toHolding } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
 import type { Lease, Owner, RenewedLease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { waitingIds } from './inbox.ts'
-import { findRun, changeRoot, findRoot, rootColumns, type RootRecord } from './roots.ts'
+import { findRun, changeRoot, deathColumns, findRoot, rootColumns, type RootRecord } from './roots.ts'
 
 /** The columns of a root without a holder. */
 export const noLease = { owner: null, expires_at: null, lease: null } as const
@@ -22,7 +22,7 @@ export function acquireLease(connection: Connection, run: RunId, owner: Owner, t
   })
 }
 
-/** Call within a write. RUN_HELD, and RUN_NOT_FOUND for a run without a root. */
+/** Call within a write. Throws RUN_HELD, or RUN_NOT_FOUND if the run has no root. */
 export function acquireRoot(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Lease {
   const root = findRoot(connection, run)
   if (root === undefined) throw unknownRunError(rootRunId(run), connection.url)
@@ -62,11 +62,10 @@ function stillHeld(connection: Connection, { run, token, id }: Lease): RootRecor
   return found as RootRecord | undefined
 }
 
-function undoDeath(connection: Connection, { run, token }: Lease): void {
-  const root = findRoot(connection, run)
-  const { deaths } = root ? afterReturn(root, token) : {}
-  if (root && deaths !== undefined)
-    connection.sql('update runs set deaths = ?, died = 0 where id = ?').run(deaths, root.id)
+/** Corrects a counted death: the holder was only paused. */
+function undoDeath({ sql }: Connection, { run, token }: Lease): void {
+  const columns = 'deaths = deaths - 1, death_token = 0'
+  sql(`update runs set ${columns} where run = ? and death_token = ? and deaths > 0`).run(run, token)
 }
 
 export async function findLease(connection: Connection, run: RunId): Promise<RootLease | undefined> {
@@ -105,7 +104,7 @@ export function grantLease(
   tries: number,
 ): Lease {
   const before = toHolding(root)
-  const died = before && !sameOwner(before.owner, owner) ? afterDeath(root) : {}
+  const death = before && !sameOwner(before.owner, owner) ? deathColumns(afterDeath(root)) : {}
   const lease = { run: root.run, token: root.token + 1, id: randomUUID(), owner }
   const expires_at = connection.now() + ttlMs
   changeRoot(connection, root, {
@@ -114,7 +113,7 @@ export function grantLease(
     expires_at,
     lease: lease.id,
     tries,
-    ...died,
+    ...death,
   })
   return lease
 }

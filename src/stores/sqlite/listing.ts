@@ -4,7 +4,7 @@ import { acceptedStatuses, decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { damagedRow } from './roots.ts'
+import { damagedRowError } from './roots.ts'
 
 const columns = ['run', ...rowColumns].join()
 
@@ -12,7 +12,7 @@ export async function findRow(connection: Connection, run: RunId): Promise<RunRo
   const record = await connection.read(() => connection.sql(`select ${columns} from runs where run = ?`).get(run))
   if (record === undefined) return undefined
   const row = toRow(record as unknown as RunRecord)
-  if (!runStatuses.includes(row.status)) throw damagedRow(`the status of run ${run}`)
+  if (!runStatuses.includes(row.status)) throw damagedRowError(`the status of run ${run}`)
   return row
 }
 
@@ -33,7 +33,7 @@ export async function listRows(
 
 /**
  * One query per status, each ordered by an index. SQLite merges them row by row: it sorts nothing, and reads no more
- * rows than the page has. The forks of a run and the runs of a tree are few, and are read whatever their status.
+ * rows than the page has. The forks of a run and the runs of a tree are few: they are read whatever their status.
  */
 function selectRows(filter: RunFilter, statuses: readonly RunStatus[], conditions: readonly string[]): string {
   const order = 'order by created_at desc, run desc limit $limit'
@@ -61,7 +61,7 @@ function where(filter: RunFilter, before: Cursor | undefined): { conditions: str
   const conditions: string[] = []
   const values: Values = {}
   const last = before === undefined ? undefined : decodeCursor(before)
-  // Only the nearer end: given both, SQLite searches by `createdTo` and reads the previous pages once more.
+  // only the nearer bound: with both, SQLite searches by `createdTo` and reads the previous pages again
   const within = last !== undefined && (filter.createdTo === undefined || last.createdAt < filter.createdTo)
   const bounds = within ? { ...filter, createdTo: undefined } : filter
   for (const name of Object.keys(conditionOn) as (keyof typeof conditionOn)[]) {

@@ -1,4 +1,5 @@
-// Opening a database file, and noticing its removal: what this store and the lease table of a folder have in common.
+// Opens database files, notices their removal, waits for locks, maps SQLite's errors, and applies migrations. All but
+// the migrations also serves the leases.db of a file store.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { createPrivateFile } from '../private-folder.ts'
 import { statSync } from 'node:fs'
@@ -9,14 +10,15 @@ import { storeNewerError } from '../rules/refusals.ts'
 import { migrations } from './migrations.ts'
 
 /**
- * `prepare` brings it up to date; when it throws, the file is closed again. STORE_INVALID, and what `prepare` throws.
+ * Opens a database, creating the file if missing, and calls `prepare`, which brings the content up to date. Rejects
+ * with STORE_INVALID if the file cannot be opened, or with the error that `prepare` throws.
  */
 export function openDatabase(path: string, prepare: (db: DatabaseSync) => void): Promise<DatabaseSync> {
   return whileBusy(path, () => {
     let db: DatabaseSync | undefined
     try {
       createPrivateFile(path)
-      // No waiting inside SQLite: it would stop the event loop.
+      // SQLite's own waiting would block the event loop
       db = new DatabaseSync(path, { timeout: 0 })
       prepare(db)
       return db
@@ -29,25 +31,23 @@ export function openDatabase(path: string, prepare: (db: DatabaseSync) => void):
 
 function openError(error: unknown, path: string): unknown {
   const code = (error as NodeJS.ErrnoException).code
-  // Made to look like SQLite's own "cannot open": a file system's refusal is worth the same advice.
-  if (code !== undefined && code.startsWith('E') && !code.startsWith('ERR_')) {
-    return storeError(Object.assign(new Error((error as Error).message), { errcode: 14 }), path)
-  }
+  // the file system refused to create the file
+  if (code !== undefined && code.startsWith('E') && !code.startsWith('ERR_')) return unwritableError(error, path)
   return error
 }
 
 /**
- * Remembers a file that this process has just opened: if it is removed or replaced, its handle stays open, but writes
- * no longer reach any path. The returned check throws STORE_FAILED once the path leads to another file or none.
+ * Remembers which file this process has just opened. If the file is removed or replaced, its handle stays open, but
+ * what is written is lost. The returned check throws STORE_FAILED once the path leads to another file or none.
  * `companion`, such as a -wal file, is remembered at the first check that finds it.
  */
 export function guardFile(path: string, companion?: string): () => void {
-  const first = new Map([[path, fileIdentity(path)]])
+  const identities = new Map([[path, fileIdentity(path)]])
   return () => {
-    for (const [name, before] of first) if (fileIdentity(name) !== before) throw replacedError(name)
-    if (companion === undefined || first.has(companion)) return
+    for (const [name, before] of identities) if (fileIdentity(name) !== before) throw replacedError(name)
+    if (companion === undefined || identities.has(companion)) return
     const identity = fileIdentity(companion)
-    if (identity !== undefined) first.set(companion, identity)
+    if (identity !== undefined) identities.set(companion, identity)
   }
 }
 
@@ -74,8 +74,8 @@ export function statementCache(db: DatabaseSync): (text: string) => StatementSyn
   }
 }
 
-// Maps SQLite's result codes to errors of the port, and waits for locks without blocking the process: SQLite's own busy
-// timeout would stop the event loop, and with it every other run and the renewal of leases.
+// SQLite's result codes become errors of the port. Waiting for locks doesn't block the process, as SQLite's own busy
+// timeout would: every other run would stop, and leases would not be renewed.
 
 const busy = 5
 const locked = 6
@@ -117,11 +117,7 @@ export function storeError(error: unknown, path: string): RepriseError {
       )
     case cannotOpen:
     case readOnly:
-      return new RepriseError(
-        'STORE_INVALID',
-        `${path} cannot be opened for writing (${messageOf(error)}): set REPRISE_STORE or pass \`store\` to use another place`,
-        { cause: error },
-      )
+      return unwritableError(error, path)
     case full:
       return new RepriseError(
         'STORE_FAILED',
@@ -135,20 +131,28 @@ export function storeError(error: unknown, path: string): RepriseError {
   }
 }
 
-/** Nothing was written. */
-export function lockTimeout(path: string): RepriseError {
+function unwritableError(error: unknown, path: string): RepriseError {
+  return new RepriseError(
+    'STORE_INVALID',
+    `${path} cannot be opened for writing (${messageOf(error)}): set REPRISE_STORE or pass \`store\` to use another file`,
+    { cause: error },
+  )
+}
+
+/** The error after `lockWaitMs`. Nothing was written. */
+export function lockTimeoutError(path: string): RepriseError {
   return new RepriseError(
     'STORE_UNAVAILABLE',
     `another process has locked the database ${path} for ${lockWaitMs / 1000} s: stop the program that has an open transaction, and try again`,
   )
 }
 
-/** Short at first, with jitter, so that processes that wait for each other don't retry in step. */
+/** Grows from a few milliseconds, with jitter, so that processes that wait for each other don't retry in step. */
 export function retryDelay(tries: number): number {
   return 1 + Math.random() * Math.min(2 ** tries, 20)
 }
 
-/** Repeats `work` while the database is locked, until the wait is over. */
+/** Repeats `work` while another process has locked the database, for up to `lockWaitMs`. */
 export async function whileBusy<T>(path: string, work: () => T): Promise<T> {
   const start = performance.now()
   for (let tries = 0; ; tries++) {
@@ -156,15 +160,15 @@ export async function whileBusy<T>(path: string, work: () => T): Promise<T> {
       return work()
     } catch (error) {
       if (!isBusy(error)) throw storeError(error, path)
-      if (performance.now() - start > lockWaitMs) throw lockTimeout(path)
+      if (performance.now() - start > lockWaitMs) throw lockTimeoutError(path)
     }
     await delay(retryDelay(tries))
   }
 }
 
-// Migrates a database to this code's layout. Refuses a database of another program, a database that newer code has
-// reserved, and one whose migrations differ. All in one transaction under the write lock, so that of two processes that
-// open a new file at once the second finds the work done.
+// Migrations: all are applied in one transaction under the write lock, so if two processes open a new file at once, the
+// second finds the work done. The database of another program, a database that newer code has reserved, and a database
+// whose migrations differ are refused.
 
 /** The layout that this code writes: the number of its last migration. */
 export const formatNumber: number = lastNumber(migrations)
@@ -172,7 +176,7 @@ export const formatNumber: number = lastNumber(migrations)
 /** Identifies our files ("RPRS"), so that no tables are created in the database of another program. */
 const applicationId = 0x52505253
 
-/** STORE_NEWER or STORE_INVALID if this code cannot write the database. */
+/** Applies missing migrations. Throws STORE_NEWER or STORE_INVALID if this code cannot write the database. */
 export function migrate(db: DatabaseSync, path: string, known: readonly Migration[] = migrations): void {
   if (pendingIn(db, path, known).length === 0) return
   db.exec('begin immediate')
@@ -186,13 +190,13 @@ export function migrate(db: DatabaseSync, path: string, known: readonly Migratio
 }
 
 /**
- * The database's layout number; undefined if it is empty or of another program. STORE_INVALID if this code cannot
- * migrate it.
+ * Returns the number of the database's layout; undefined if it is empty or of another program. Throws STORE_INVALID if
+ * this code cannot migrate it.
  */
 export function layoutOf(db: DatabaseSync, path: string): number | undefined {
   if (numberOf(db, 'pragma application_id') !== applicationId) return undefined
   const applied = appliedTo(db)
-  migrationsToApply(migrations, applied, named(path))
+  migrationsToApply(migrations, applied, namesFor(path))
   return Math.max(...applied.keys())
 }
 
@@ -202,16 +206,17 @@ function pendingIn(db: DatabaseSync, path: string, known: readonly Migration[]):
     if (id === 0 && numberOf(db, 'select count(*) from sqlite_master') === 0) return known
     throw new RepriseError(
       'STORE_INVALID',
-      `${path} is the database of another program: give Reprise a file of its own, by REPRISE_STORE or \`store\``,
+      `${path} is the database of another program: set REPRISE_STORE or pass \`store\` to use another file`,
     )
   }
   const oldest = numberOf(db, 'select format from oldest_writer')
   if (oldest > lastNumber(known)) throw storeNewerError(path, oldest, lastNumber(known))
-  return migrationsToApply(known, appliedTo(db), named(path))
+  return migrationsToApply(known, appliedTo(db), namesFor(path))
 }
 
-function named(path: string): { readonly store: string; readonly instead: string } {
-  return { store: path, instead: 'or move the file aside' }
+/** The words for the errors of `migrationsToApply`. */
+function namesFor(path: string): { readonly store: string; readonly alternative: string } {
+  return { store: path, alternative: 'or move the file aside' }
 }
 
 function appliedTo(db: DatabaseSync): AppliedMigrations {

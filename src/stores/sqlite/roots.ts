@@ -1,8 +1,8 @@
-// Roots. A root has the lease of its tree, and the columns that decide when it is offered to a worker. Every change of
-// them recomputes `ready_at`, so all changes go through this file.
+// The row of a root has the lease of its tree, and the columns that decide when the root is offered to a worker. Every
+// change of these columns recomputes `ready_at`, so all changes go through this file.
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { readyAt, type DeathCount } from '../rules/ready.ts'
+import { readyAt, type TryCounts } from '../rules/ready.ts'
 import { checkToken, toHolding } from '../rules/leases.ts'
 import type { Lease, RunId, RunStatus, Batch, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -21,13 +21,16 @@ export interface ReadyRecord {
   readonly expires_at: number | null
 }
 
-export interface RootRecord extends ReadyRecord, DeathCount {
+export interface RootRecord extends ReadyRecord {
+  readonly deaths: number
   readonly token: number
   readonly owner: string | null
   readonly lease: string | null
 }
 
-type Change = Partial<Omit<RootRecord, 'id' | 'run' | 'status'>>
+interface Change extends Partial<Omit<RootRecord, 'id' | 'run' | 'status'>> {
+  readonly death_token?: number
+}
 
 export const readyColumns: readonly (keyof ReadyRecord)[] = [
   'run',
@@ -37,15 +40,15 @@ export const readyColumns: readonly (keyof ReadyRecord)[] = [
   'tries',
   'expires_at',
 ]
-export const rootColumns: string = ['id', ...readyColumns, 'token', 'owner', 'lease', 'deaths', 'died'].join()
+export const rootColumns: string = ['id', ...readyColumns, 'token', 'owner', 'lease', 'deaths'].join()
 
-/** The root of a run's tree. */
+/** Finds the root of a run's tree. */
 export function findRoot(connection: Connection, run: RunId): RootRecord | undefined {
   const found = connection.sql(`select ${rootColumns} from runs where run = ?`).get(rootRunId(run))
   return found as RootRecord | undefined
 }
 
-/** The leased root. LEASE_LOST if the lease is no longer valid. */
+/** Finds the leased root. Throws LEASE_LOST if the lease is no longer valid. */
 export function heldRoot(connection: Connection, lease: Lease): RootRecord {
   const root = findRoot(connection, lease.run)
   checkToken(lease, root?.token, toHolding(root))
@@ -56,10 +59,11 @@ export function readyTime(
   { run, status, due_at, waiting, tries, expires_at }: Omit<ReadyRecord, 'id'>,
   now: number,
 ): number | null {
-  const decides = { run, dueAt: due_at ?? undefined, messages: waiting, tries, expiresAt: expires_at ?? undefined }
-  return readyAt({ ended: isEnded(status), ...decides }, now) ?? null
+  const facts = { run, dueAt: due_at ?? undefined, messages: waiting, tries, expiresAt: expires_at ?? undefined }
+  return readyAt({ ended: isEnded(status), ...facts }, now) ?? null
 }
 
+/** Writes the changed columns and `ready_at`. */
 export function changeRoot({ sql, now }: Connection, root: ReadyRecord, change: Change): void {
   const columns = Object.keys(change) as (keyof Change)[]
   const values = columns.map((column) => change[column] ?? null)
@@ -70,7 +74,7 @@ export function changeRoot({ sql, now }: Connection, root: ReadyRecord, change: 
   )
 }
 
-/** The last entry when the row was written, in the order of `endValues`. */
+/** Columns for the last entry when the row was written, in the order of `endValues`. */
 export const endColumns: readonly string[] = ['last_seq', 'last_hash']
 
 export function endValues(batch: Batch): [number, string] {
@@ -93,8 +97,8 @@ function parameters(columns: readonly string[], operator = '='): string[] {
 }
 
 /**
- * Usually only unindexed columns change. SQLite writes every index of a column that an update names, even if its value
- * stays, so the indexed columns are named only if one of them changed.
+ * Replaces the listing row. SQLite writes every index of a column that an update names, even if the value stays the
+ * same. Usually only unindexed columns change, so the indexed columns are named only if one of them changed.
  */
 export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: Batch, ready: RowReady): void {
   const { crew, version, format, priority, status, createdAt, updatedAt, forkedFrom = null, inputs, summary } = row
@@ -105,11 +109,16 @@ export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: 
   if (Number(update.changes) === 0) sql(updateRow).run(...fresh, ...same, id)
 }
 
-export function damagedRow(what: string): RepriseError {
+/** Columns after a death was counted (`afterDeath`). */
+export function deathColumns({ deaths, deathToken }: Partial<TryCounts>): Change {
+  return deaths === undefined || deathToken === undefined ? {} : { deaths, death_token: deathToken }
+}
+
+export function damagedRowError(what: string): RepriseError {
   return new RepriseError('JOURNAL_DAMAGED', `${what} is damaged in the database: restore the database from a backup`)
 }
 
-/** A root or a child run. */
+/** Finds a root or a child run. */
 export function findRun(
   { sql }: Connection,
   run: RunId,

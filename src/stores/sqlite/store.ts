@@ -13,7 +13,7 @@ import * as journal from './journal.ts'
 import * as leases from './leases.ts'
 import * as listing from './listing.ts'
 
-/** Interval at which watchers look for commits of other processes. */
+/** Interval at which watchers poll for commits by other processes. */
 const pollMs = 100
 
 const driver: Driver<Connection> = {
@@ -28,17 +28,20 @@ const driver: Driver<Connection> = {
 }
 
 export interface SqliteStoreOptions {
-  /** The clock that leases expire by. Default: Date.now. */
+  /** The clock by which leases expire. Default: Date.now. */
   readonly now?: () => number
 }
 
-/** Opens the database, creating it and its folder if missing. STORE_INVALID, STORE_NEWER. */
+/**
+ * Opens the database, creating it and its folder if missing. Rejects with STORE_INVALID if it cannot be opened or
+ * written, and with STORE_NEWER if only newer code may write it.
+ */
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
   const connection = await openConnection(resolve(path), options.now ?? Date.now)
   return driverStore(driver, connection, watchDatabase(connection), () => connection.close())
 }
 
-/** `data_version` changes when another connection commits. Which run it changed is unknown. */
+/** Polls `data_version`, which changes when another connection commits. It doesn't show which run changed. */
 function watchDatabase(connection: Connection): Watchers {
   let timer: NodeJS.Timeout | undefined
   let version: unknown
@@ -46,7 +49,7 @@ function watchDatabase(connection: Connection): Watchers {
     try {
       return connection.sql('pragma data_version').get()?.['data_version']
     } catch {
-      // locked: the next round tries again
+      // locked: the next poll tries again
       return version
     }
   }
@@ -58,7 +61,7 @@ function watchDatabase(connection: Connection): Watchers {
         version = dataVersion()
         if (version !== before) watchers.changed()
       }, pollMs)
-      // A watcher alone keeps no process alive.
+      // a watcher alone must not keep the process alive
       timer.unref()
     },
     stop() {

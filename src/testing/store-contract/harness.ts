@@ -21,9 +21,9 @@ import type {
 export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large' | 'order' | 'crewLimit' | 'suspects'
 
 export interface Place {
-  /** The clock by which leases must expire, for stores that accept one. */
+  /** The clock of the test, for stores that accept one. */
   readonly now: () => number
-  /** Registers a cleanup that runs after the test, when the store is closed. */
+  /** Registers a cleanup for the end of the test, after the store is closed. */
   readonly onEnd: (cleanup: () => Promise<void> | void) => void
 }
 
@@ -39,10 +39,10 @@ export interface TestRunner {
 export interface StoreUnderTest {
   /** Opens a new, empty store. */
   readonly open: (place: Place) => Promise<Store> | Store
-  /** Reopens a closed store. Leave it out if the store keeps nothing. */
+  /** Reopens a closed store. Omit it if nothing outlives a close. */
   readonly reopen?: (closed: Store, place: Place) => Promise<Store> | Store
   readonly skip?: { readonly [feature in Feature]?: string }
-  /** `{ describe, test }` of the runner that executes the file. Default: node:test. */
+  /** The `{ describe, test }` of the test runner. Default: node:test. */
   readonly runner?: TestRunner
 }
 
@@ -56,27 +56,27 @@ export interface Scene {
 
 export const ttlMs = 30_000
 
-/** node:test isn't imported, since other runtimes, which may use only the scripted model, lack it. */
+/** Doesn't import node:test, which other runtimes lack: they may use only the scripted model. */
 export function runnerOf({ runner }: StoreUnderTest): TestRunner {
   return runner ?? process.getBuiltinModule('node:test')
 }
 
 type Body = (scene: Scene) => Promise<void>
 
-/** A test with its own store. */
-export function claim(title: string, under: StoreUnderTest, body: Body): void {
+/** Declares a test with its own store. */
+export function check(title: string, under: StoreUnderTest, body: Body): void {
   runnerOf(under).test(title, () => withScene(under, body))
 }
 
-/** A test of a feature that a store may skip. */
-export function claimIf(feature: Feature, title: string, under: StoreUnderTest, body: Body): void {
+/** Declares a test of a feature that a store may skip. */
+export function checkIf(feature: Feature, title: string, under: StoreUnderTest, body: Body): void {
   const missing = feature === 'reopen' && under.reopen === undefined ? 'the store keeps nothing' : undefined
   const skip = under.skip?.[feature] ?? missing
-  if (skip === undefined) claim(title, under, body)
+  if (skip === undefined) check(title, under, body)
   else runnerOf(under).test.skip(`${title} (skipped: ${skip})`, () => withScene(under, body))
 }
 
-/** `still`: only the test moves the clock. */
+/** Executes `body` with a new store. `still`: only the test moves the clock. */
 export async function withScene(
   under: StoreUnderTest,
   body: Body,
@@ -98,7 +98,7 @@ export async function withScene(
       place,
       pass: (ms) => void (passed += ms),
       async reopen(closed) {
-        assert.ok(under.reopen, 'the store cannot be opened again')
+        assert.ok(under.reopen, 'the store cannot be reopened')
         const again = await under.reopen(closed, place)
         opened.push(again)
         return again
@@ -139,7 +139,7 @@ export function entry(seq: number, text = `entry ${seq}`): Line {
   return { seq, bytes: Buffer.from(JSON.stringify({ v: 1, seq, type: 'model.replied', text })) }
 }
 
-/** The lane of `row`. */
+/** The lane of rows that `row` returns. */
 export const lane: Lane = { crew: 'claims', version: '1', format: 1 }
 
 /** Creates a running run with one entry, and returns its lease. */
@@ -164,7 +164,7 @@ export async function seqsOf(store: Store, run: RunId, after?: number): Promise<
   return lines.map((line) => line.seq)
 }
 
-/** Claims, and returns the ids of the runs. */
+/** Claims runs, and returns their ids. */
 export async function claimed(
   store: Store,
   limit = 10,
@@ -189,7 +189,7 @@ export async function refused(promise: Promise<unknown>, code: ErrorCode, words?
   })
 }
 
-/** An owner on another machine: no check here can find it dead. */
+/** An owner on another machine, which can't be found dead from here. */
 export function elsewhere(host: string): Owner {
   return { host: `${host}.example`, boot: 'b', pid: 4242, start: '1', instance: 'i' }
 }

@@ -1,10 +1,10 @@
 // Messages: each id once, oldest first, removed from the inbox by the append that records them.
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
-import { batch, claim, claimed, message, refused, row, seqsOf, started, ttlMs, type StoreUnderTest } from './harness.ts'
+import { batch, check, claimed, message, refused, row, seqsOf, started, ttlMs, type StoreUnderTest } from './harness.ts'
 
 export function inboxContract(under: StoreUnderTest): void {
-  claim('lists the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
+  check('lists the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
     await started(store, 'r')
     await started(store, 'other')
     const messages = [message('z', '{"answer":"字\\n"}'), message('a', ''), message('m/../x', '\u0001 "quoted"')]
@@ -14,18 +14,18 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.inbox('unknown'), [])
   })
 
-  claim('refuses a message to an unknown run', under, async ({ store }) => {
+  check('refuses a message to an unknown run', under, async ({ store }) => {
     await refused(store.post('r', message('m')), 'RUN_NOT_FOUND', /\br\b/)
   })
 
-  claim('keeps the first message of an id and reports that the second exists', under, async ({ store }) => {
+  check('keeps the first message of an id and reports that the second exists', under, async ({ store }) => {
     await started(store, 'r')
     const results = await Promise.all([1, 2, 3].map((n) => store.post('r', message('m', `answer ${n}`))))
     assert.deepEqual(results.toSorted(), ['exists', 'exists', 'posted'])
     assert.equal((await store.inbox('r')).length, 1)
   })
 
-  claim('removes messages from the inbox with the append that records them', under, async ({ store }) => {
+  check('removes messages from the inbox with the append that records them', under, async ({ store }) => {
     const lease = await started(store, 'r')
     for (const id of ['a', 'b', 'c']) await store.post('r', message(id))
     await store.append(lease, 1, batch(2, 2, { taken: ['c', 'a'] }))
@@ -33,14 +33,14 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.equal(await store.post('r', message('a')), 'exists')
   })
 
-  claim('counts a message that an append takes twice once', under, async ({ store }) => {
+  check('counts a message that an append takes twice once', under, async ({ store }) => {
     const lease = await started(store, 'r')
     for (const id of ['a', 'b']) await store.post('r', message(id))
     assert.equal(await store.append(lease, 1, batch(2, 1, { taken: ['a', 'a'] })), 1)
     assert.equal(await store.release(lease), 1)
   })
 
-  claim('keeps messages when the append that takes them is refused', under, async ({ store }) => {
+  check('keeps messages when the append that takes them is refused', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.post('r', message('a'))
     await refused(store.append(lease, 7, batch(8, 1, { taken: ['a'] })), 'SEQ_CONFLICT')
@@ -48,7 +48,7 @@ export function inboxContract(under: StoreUnderTest): void {
   })
 
   for (const status of ['completed', 'cancelled'] as const) {
-    claim(`refuses a message to a run that is ${status}`, under, async ({ store }) => {
+    check(`refuses a message to a run that is ${status}`, under, async ({ store }) => {
       const lease = await started(store, 'r')
       await store.post('r', message('before'))
       await store.append(lease, 1, batch(2, 1, { row: row('r', { status }), taken: ['before'] }))
@@ -58,7 +58,7 @@ export function inboxContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('does not complete a run while a message waits that the append does not take', under, async ({ store }) => {
+  check('does not complete a run while a message waits that the append does not take', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const completed = { row: row('r', { status: 'completed' }) }
     await store.post('r', message('a'))
@@ -70,14 +70,14 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.equal((await store.row('r'))?.status, 'completed')
   })
 
-  claim('cancels a run even while messages wait', under, async ({ store }) => {
+  check('cancels a run even while messages wait', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.post('r', message('a'))
     await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
     assert.deepEqual(await store.inbox('r'), [message('a')])
   })
 
-  claim(
+  check(
     'does not count messages to a cancelled run as waiting, and they do not make its root ready',
     under,
     async ({ store }) => {
@@ -101,14 +101,14 @@ export function inboxContract(under: StoreUnderTest): void {
     },
   )
 
-  claim('accepts messages to failed, suspended and queued runs', under, async ({ store }) => {
+  check('accepts messages to failed, suspended and queued runs', under, async ({ store }) => {
     for (const status of ['failed', 'suspended', 'queued'] as const) {
       await store.create(row(status, { status }), batch(1))
       assert.equal(await store.post(status, message('m')), 'posted')
     }
   })
 
-  claim('refuses a message to a child run whose root has ended or does not exist', under, async ({ store }) => {
+  check('refuses a message to a child run whose root has ended or does not exist', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.create(row('r/a#1'), batch(1), lease)
     await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
@@ -117,7 +117,7 @@ export function inboxContract(under: StoreUnderTest): void {
     await refused(store.post('gone/a#1', message('m')), 'RUN_NOT_FOUND', /gone/)
   })
 
-  claim('returns from appends, renewals and releases how many messages wait for the tree', under, async ({ store }) => {
+  check('returns from appends, renewals and releases how many messages wait for the tree', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.create(row('r/a#1'), batch(1), lease)
     assert.equal(await store.append(lease, 1, batch(2)), 0)
@@ -134,7 +134,7 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.equal(await store.release(lease), 0)
   })
 
-  claim('forgets the messages of a deleted run', under, async ({ store }) => {
+  check('forgets the messages of a deleted run', under, async ({ store }) => {
     await store.create(row('r'), batch(1))
     await store.post('r', message('m'))
     await store.delete('r')

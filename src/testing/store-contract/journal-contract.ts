@@ -5,8 +5,8 @@ import { hashBytes } from '../../journal/hash.ts'
 import type { Batch } from '../../stores/store.ts'
 import {
   batch,
-  claim,
-  claimIf,
+  check,
+  checkIf,
   elsewhere,
   entry,
   linesOf,
@@ -19,7 +19,7 @@ import {
 } from './harness.ts'
 import { currentOwner } from '../../stores/owner.ts'
 
-/** A function, since every import of reprise/testing loads this file. */
+/** A function, since every import of reprise/testing loads this module. */
 const strangeBytes = (): { readonly [what: string]: Uint8Array } => ({
   'unicode text': Buffer.from('{"seq":2,"text":"Fälle 字 🧾 \u2028 e\u0301"}'),
   'NUL bytes': Buffer.from([0x7b, 0, 0, 0x7d]),
@@ -34,8 +34,8 @@ const strangeBytes = (): { readonly [what: string]: Uint8Array } => ({
   'JSON that is a list': Buffer.from('[{"seq":2}]'),
   'names that a store may use': Buffer.from('{"seq":2,"$store":{"row":{}},"$more":true}'),
   'such names deeper inside': Buffer.from('{"seq":2,"a":{"b":1,"$store":{"row":{"status":"failed"}},"$more":true}}'),
-  'such names in a text': Buffer.from(JSON.stringify({ seq: 2, text: ',"$store":{},"$more":true}' })),
-  'a name that looks like an encoding': Buffer.from('{"seq":2,"base64":"AAAA"}'),
+  'such names in a string': Buffer.from(JSON.stringify({ seq: 2, text: ',"$store":{},"$more":true}' })),
+  'a name that a store may use for encoded bytes': Buffer.from('{"seq":2,"base64":"AAAA"}'),
   'a prototype': Buffer.from('{"seq":2,"__proto__":{"seq":3}}'),
   '1 MB of random bytes': randomBytes(1024 * 1024),
   '1 MB of JSON': Buffer.from(JSON.stringify({ seq: 2, text: 'x'.repeat(1024 * 1024) })),
@@ -43,7 +43,7 @@ const strangeBytes = (): { readonly [what: string]: Uint8Array } => ({
 
 export function journalContract(under: StoreUnderTest): void {
   for (const [what, bytes] of Object.entries(strangeBytes())) {
-    claim(`returns exactly: ${what}`, under, async ({ store }) => {
+    check(`returns exactly: ${what}`, under, async ({ store }) => {
       const lease = await started(store, 'r')
       const lines = [
         { seq: 2, bytes },
@@ -59,7 +59,7 @@ export function journalContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('copies bytes, so that later changes of the buffer have no effect', under, async ({ store }) => {
+  check('copies bytes, so that later changes of the buffer have no effect', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const bytes = Buffer.from('{"seq":2,"text":"before"}')
     const written = store.append(lease, 1, { lines: [{ seq: 2, bytes }] })
@@ -69,7 +69,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.equal(String(line?.bytes), '{"seq":2,"text":"before"}')
   })
 
-  claim('creates a run once and does not change it the second time', under, async ({ store }) => {
+  check('creates a run once and does not change it the second time', under, async ({ store }) => {
     await started(store, 'r', elsewhere('first'))
     const second = await store.create(row('r', { crew: 'other' }), batch(1, 3), { owner: currentOwner(), ttlMs })
     assert.deepEqual(second, { created: false })
@@ -78,20 +78,20 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.holder('r'), elsewhere('first'))
   })
 
-  claim('creates a run once when many callers try at the same time', under, async ({ store }) => {
+  check('creates a run once when many callers try at the same time', under, async ({ store }) => {
     const tries = Array.from({ length: 8 }, () => store.create(row('r'), batch(1)))
     const results = await Promise.all(tries)
     assert.equal(results.filter((result) => result.created).length, 1)
     assert.deepEqual(await seqsOf(store, 'r'), [1])
   })
 
-  claim('returns no lease unless one was requested', under, async ({ store }) => {
+  check('returns no lease unless one was requested', under, async ({ store }) => {
     assert.deepEqual(await store.create(row('r'), batch(1)), { created: true })
     assert.equal(await store.holder('r'), undefined)
   })
 
   for (const run of ['..', 'a/b', '../up', 'x.inbox', 'Fälle 字 🧾', '%2E', 'a~b', 'n'.repeat(200), '字'.repeat(200)]) {
-    claim(
+    check(
       `takes ${run.length > 20 ? `${run.slice(0, 3)}… of ${run.length}` : run} as a run id`,
       under,
       async ({ store }) => {
@@ -105,7 +105,7 @@ export function journalContract(under: StoreUnderTest): void {
     )
   }
 
-  claim('refuses an append at a wrong position and does not change the run', under, async ({ store }) => {
+  check('refuses an append at a wrong position and does not change the run', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 2))
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
@@ -125,7 +125,7 @@ export function journalContract(under: StoreUnderTest): void {
     'a wrong first number': [entry(3)],
     'no line': [],
   })) {
-    claim(`refuses a batch with ${what} and writes nothing of it`, under, async ({ store }) => {
+    check(`refuses a batch with ${what} and writes nothing of it`, under, async ({ store }) => {
       const lease = await started(store, 'r')
       await refused(store.append(lease, 1, { lines, row: row('r', { status: 'failed' }) }), 'SEQ_CONFLICT')
       assert.deepEqual(await seqsOf(store, 'r'), [1])
@@ -133,7 +133,7 @@ export function journalContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('lets exactly one of many racing writers append', under, async ({ store }) => {
+  check('lets exactly one of many racing writers append', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const tries = await Promise.allSettled(Array.from({ length: 10 }, () => store.append(lease, 1, batch(2, 2))))
     assert.equal(tries.filter((result) => result.status === 'fulfilled').length, 1)
@@ -143,7 +143,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
   })
 
-  claim('keeps concurrent appends to many runs apart', under, async ({ store }) => {
+  check('keeps concurrent appends to many runs apart', under, async ({ store }) => {
     const runs = Array.from({ length: 20 }, (_, index) => `r${index}`)
     await Promise.all(
       runs.map(async (run) => {
@@ -160,7 +160,7 @@ export function journalContract(under: StoreUnderTest): void {
     }
   })
 
-  claim('refuses the older token after a takeover', under, async ({ store }) => {
+  check('refuses the older token after a takeover', under, async ({ store }) => {
     const first = await started(store, 'r')
     const second = await store.acquire('r', currentOwner(), ttlMs)
     assert.ok(second.token > first.token)
@@ -169,7 +169,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
   })
 
-  claim('refuses a released lease, and a lease of a deleted run', under, async ({ store }) => {
+  check('refuses a released lease, and a lease of a deleted run', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.release(lease)
     await refused(store.append(lease, 1, batch(2)), 'LEASE_LOST')
@@ -179,7 +179,7 @@ export function journalContract(under: StoreUnderTest): void {
     await refused(store.append(lease, 1, batch(2)), 'LEASE_LOST')
   })
 
-  claim('appends under an expired lease that no process took', under, async ({ store, pass }) => {
+  check('appends under an expired lease that no process took', under, async ({ store, pass }) => {
     const lease = await started(store, 'r')
     pass(ttlMs + 1)
     await store.append(lease, 1, batch(2))
@@ -187,7 +187,7 @@ export function journalContract(under: StoreUnderTest): void {
   })
 
   for (const status of ['completed', 'cancelled'] as const) {
-    claim(`appends nothing to a run that is ${status}`, under, async ({ store }) => {
+    check(`appends nothing to a run that is ${status}`, under, async ({ store }) => {
       const lease = await started(store, 'r')
       // a run cannot be completed while a message waits
       if (status === 'cancelled') await store.post('r', { id: 'm', at: '', body: '' })
@@ -210,7 +210,7 @@ export function journalContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('reopens a completed run by a row with another status, but never a cancelled run', under, async ({ store }) => {
+  check('reopens a completed run by a row with another status, but never a cancelled run', under, async ({ store }) => {
     const done = await started(store, 'done')
     await store.append(done, 1, batch(2, 1, { row: row('done', { status: 'completed' }) }))
     await store.append(done, 2, batch(3, 1, { row: row('done', { status: 'running' }) }))
@@ -222,7 +222,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'over'), [1, 2])
   })
 
-  claim('appends to failed, waiting and suspended runs', under, async ({ store }) => {
+  check('appends to failed, waiting and suspended runs', under, async ({ store }) => {
     for (const status of ['failed', 'queued', 'suspended'] as const) {
       const lease = await started(store, status)
       await store.append(lease, 1, batch(2, 1, { row: row(status, { status }) }))
@@ -231,7 +231,7 @@ export function journalContract(under: StoreUnderTest): void {
     }
   })
 
-  claim('keeps a blob once per run, the first of its hash', under, async ({ store }) => {
+  check('keeps a blob once per run, the first of its hash', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await started(store, 'other')
     const bytes = randomBytes(100_000)
@@ -243,12 +243,12 @@ export function journalContract(under: StoreUnderTest): void {
     assert.equal(await store.blob('unknown', 'sha256:ab/c'), undefined)
   })
 
-  claim('stores blobs of the first batch, empty ones too', under, async ({ store }) => {
+  check('stores blobs of the first batch, empty ones too', under, async ({ store }) => {
     await store.create(row('r'), batch(1, 1, { blobs: [{ hash: 'h', bytes: new Uint8Array(0) }] }))
     assert.equal((await store.blob('r', 'h'))?.length, 0)
   })
 
-  claim('never notes an entry before it is stored, and notes its hash', under, async ({ store }) => {
+  check('never notes an entry before it is stored, and notes its hash', under, async ({ store }) => {
     const noted = async (run: string): Promise<number> => {
       const { seq, hash } = (await store.lastNoted(run)) ?? { seq: 0 }
       const line = (await linesOf(store, run)).find((found) => found.seq === seq)
@@ -270,7 +270,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.ok((await noted('r')) <= 1)
   })
 
-  claim('reads from any entry, and an unknown run as empty', under, async ({ store }) => {
+  check('reads from any entry, and an unknown run as empty', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 4))
     assert.deepEqual(await seqsOf(store, 'r', 3), [4, 5])
@@ -279,7 +279,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'unknown'), [])
   })
 
-  claim('reads the journal as it is when the read begins', under, async ({ store }) => {
+  check('reads the journal as it is when the read begins', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 2))
     const seqs: number[] = []
@@ -290,7 +290,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(seqs, [1, 2, 3])
   })
 
-  claimIf('large', 'reads 10,000 entries in order, whole and in parts', under, async ({ store }) => {
+  checkIf('large', 'reads 10,000 entries in order, whole and in parts', under, async ({ store }) => {
     const lease = await started(store, 'r')
     for (let from = 2; from < 10_000; from += 1000) {
       await store.append(lease, from - 1, batch(from, Math.min(1000, 10_001 - from)))

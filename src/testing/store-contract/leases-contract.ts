@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
 import {
   batch,
-  claim,
-  claimIf,
+  check,
+  checkIf,
   deadOwner,
   elsewhere,
   lane,
@@ -17,18 +17,18 @@ import {
 } from './harness.ts'
 
 export function leaseContract(under: StoreUnderTest): void {
-  claim('refuses a held run and names its holder', under, async ({ store }) => {
+  check('refuses a held run and names its holder', under, async ({ store }) => {
     await started(store, 'r', elsewhere('box1'))
     await refused(store.acquire('r', currentOwner(), ttlMs), 'RUN_HELD', /process 4242 on host box1\.example/)
     assert.deepEqual(await store.holder('r'), elsewhere('box1'))
   })
 
-  claim('refuses to lease an unknown run', under, async ({ store }) => {
+  check('refuses to lease an unknown run', under, async ({ store }) => {
     await refused(store.acquire('r', currentOwner(), ttlMs), 'RUN_NOT_FOUND', /\br\b/)
     assert.equal(await store.holder('r'), undefined)
   })
 
-  claim('lets the same owner acquire its run again with a higher token', under, async ({ store }) => {
+  check('lets the same owner acquire its run again with a higher token', under, async ({ store }) => {
     const first = await started(store, 'r', elsewhere('box1'))
     const second = await store.acquire('r', elsewhere('box1'), ttlMs)
     assert.ok(second.token > first.token)
@@ -36,7 +36,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual(second, { run: 'r', token: second.token, id: second.id, owner: elsewhere('box1') })
   })
 
-  claim('keeps threads and copies of the library in one process apart', under, async ({ store }) => {
+  check('keeps threads and copies of the library in one process apart', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const other = { ...currentOwner(), instance: 'another thread' }
     await refused(store.acquire('r', other, ttlMs), 'RUN_HELD')
@@ -47,7 +47,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await refused(store.acquire('r', currentOwner(), ttlMs), 'RUN_HELD')
   })
 
-  claimIf('takeover', 'takes over at once from a dead process of this machine', under, async ({ store }) => {
+  checkIf('takeover', 'takes over at once from a dead process of this machine', under, async ({ store }) => {
     const dead = await started(store, 'r', deadOwner())
     assert.equal(await store.holder('r'), undefined)
     const lease = await store.acquire('r', elsewhere('box1'), ttlMs)
@@ -55,7 +55,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await refused(store.append(dead, 1, batch(2)), 'LEASE_LOST')
   })
 
-  claim('issues a higher token than any before, also after a release or a deletion', under, async ({ store }) => {
+  check('issues a higher token than any before, also after a release or a deletion', under, async ({ store }) => {
     const first = await started(store, 'r')
     await store.release(first)
     const second = await store.acquire('r', elsewhere('a'), ttlMs)
@@ -65,7 +65,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.ok(first.token < second.token && second.token < third.token)
   })
 
-  claimIf(
+  checkIf(
     'clock',
     'grants a run to another owner when the lease has expired, not a moment earlier',
     under,
@@ -81,7 +81,7 @@ export function leaseContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf('clock', 'keeps a renewed lease past its first expiry', under, async ({ store, pass }) => {
+  checkIf('clock', 'keeps a renewed lease past its first expiry', under, async ({ store, pass }) => {
     const lease = await started(store, 'r', elsewhere('a'))
     pass(ttlMs - 1000)
     assert.deepEqual(await store.renew([lease], ttlMs), [{ lease, waiting: 0 }])
@@ -89,7 +89,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await refused(store.acquire('r', elsewhere('b'), ttlMs), 'RUN_HELD')
   })
 
-  claimIf('clock', 'renews an expired lease that no process took', under, async ({ store, pass }) => {
+  checkIf('clock', 'renews an expired lease that no process took', under, async ({ store, pass }) => {
     const [kept, lost] = [await started(store, 'kept', elsewhere('a')), await started(store, 'lost', elsewhere('a'))]
     pass(ttlMs + 1)
     await store.acquire('lost', elsewhere('b'), ttlMs)
@@ -98,7 +98,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.claim(elsewhere('b'), ttlMs, [lane], { limit: 10 }), [])
   })
 
-  claim('renews the leases that are still held and returns only them', under, async ({ store }) => {
+  check('renews the leases that are still held and returns only them', under, async ({ store }) => {
     const kept = await started(store, 'kept')
     const released = await started(store, 'released')
     const lost = await started(store, 'lost')
@@ -111,7 +111,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.renew([], ttlMs), [])
   })
 
-  claim('frees a run by a release, and ignores the release of a lost lease', under, async ({ store }) => {
+  check('frees a run by a release, and ignores the release of a lost lease', under, async ({ store }) => {
     const first = await started(store, 'r')
     const second = await store.acquire('r', currentOwner(), ttlMs)
     await store.release(first)
@@ -122,14 +122,14 @@ export function leaseContract(under: StoreUnderTest): void {
     await store.acquire('r', elsewhere('a'), ttlMs)
   })
 
-  claim('grants a free run to one of many concurrent callers', under, async ({ store }) => {
+  check('grants a free run to one of many concurrent callers', under, async ({ store }) => {
     await store.create(row('r'), batch(1))
     const asked = Array.from({ length: 8 }, (_, index) => store.acquire('r', elsewhere(`box${index}`), ttlMs))
     const results = await Promise.allSettled(asked)
     assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1)
   })
 
-  claim('identifies a lease by the id of its acquisition, not by its token alone', under, async ({ store }) => {
+  check('identifies a lease by the id of its acquisition, not by its token alone', under, async ({ store }) => {
     const lease = await started(store, 'r', elsewhere('a'))
     const forged = { ...lease, id: 'another' }
     await refused(store.append(forged, 1, batch(2)), 'LEASE_LOST')
@@ -140,7 +140,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await store.append({ ...lease, owner: elsewhere('b') }, 1, batch(2))
   })
 
-  claim('leases a child run by leasing its root', under, async ({ store }) => {
+  check('leases a child run by leasing its root', under, async ({ store }) => {
     for (const run of ['r', 'r/a#1', 'r/a#1/b#1']) await store.create(row(run), batch(1))
     const lease = await store.acquire('r/a#1/b#1', elsewhere('a'), ttlMs)
     assert.equal(lease.run, 'r')
@@ -154,7 +154,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await refused(store.append(lease, 2, batch(3, 1, { run: 'r/a#1/b#1' })), 'LEASE_LOST')
   })
 
-  claim('creates a child run under the lease of its root', under, async ({ store }) => {
+  check('creates a child run under the lease of its root', under, async ({ store }) => {
     const lease = await started(store, 'r', elsewhere('a'))
     assert.deepEqual(await store.create(row('r/a#1'), batch(1), lease), { created: true, lease })
     assert.deepEqual(await store.create(row('r/a#1'), batch(1), lease), { created: false })
@@ -166,7 +166,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual([await store.row('r/a#2'), await store.row('gone/a#1')], [undefined, undefined])
   })
 
-  claim('refuses writes to runs outside the leased tree', under, async ({ store }) => {
+  check('refuses writes to runs outside the leased tree', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.create(row('other/a#1'), batch(1))
     await store.create(row('other'), batch(1))
@@ -178,7 +178,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'other/a#1'), [1])
   })
 
-  claim('refuses to delete a held run, and deletes it once it is released', under, async ({ store }) => {
+  check('refuses to delete a held run, and deletes it once it is released', under, async ({ store }) => {
     const lease = await started(store, 'r', elsewhere('box1'))
     await refused(store.delete('r'), 'RUN_HELD', /box1/)
     await store.release(lease)

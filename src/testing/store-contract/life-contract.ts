@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import type { Store } from '../../stores/store.ts'
 import {
   batch,
-  claim,
-  claimIf,
+  check,
+  checkIf,
   elsewhere,
   linesOf,
   message,
@@ -24,7 +24,7 @@ export function lifeContract(under: StoreUnderTest): void {
   }
   for (const [what, change] of Object.entries(changes)) {
     for (const run of ['r', undefined]) {
-      claimIf(
+      checkIf(
         'watch',
         `wakes watchers of ${run === undefined ? 'all runs' : 'the run'} after ${what}`,
         under,
@@ -41,7 +41,7 @@ export function lifeContract(under: StoreUnderTest): void {
     }
   }
 
-  claimIf(
+  checkIf(
     'watch',
     'wakes the watchers of a child run and of its root for a message to the child run',
     under,
@@ -54,7 +54,7 @@ export function lifeContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf(
+  checkIf(
     'watch',
     'ends a watch when its signal aborts or has aborted before, and when the store is closed',
     under,
@@ -70,7 +70,7 @@ export function lifeContract(under: StoreUnderTest): void {
     },
   )
 
-  claim('deletes a run with everything that belongs to it, and nothing else', under, async ({ store }) => {
+  check('deletes a run with everything that belongs to it, and nothing else', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
     for (const run of ['r', 'r2']) await store.create(row(run, { forkedFrom: 'r' }), batch(1, 2, { blobs }))
     await store.delete('r')
@@ -84,7 +84,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(Buffer.from((await store.blob('r2', 'h')) ?? []), blobs[0]?.bytes)
   })
 
-  claim('deletes a run with its child runs, and no run with a similar name', under, async ({ store }) => {
+  check('deletes a run with its child runs, and no run with a similar name', under, async ({ store }) => {
     const within = ['r/a#1', 'r/a#1/b#2', 'r/a#2']
     const others = ['r1', 'r/a', 'r/a#x', 'rr/a#1', 'x/r/a#1']
     for (const run of ['r', ...within, ...others]) await store.create(row(run), batch(1))
@@ -94,7 +94,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(await namesIn(store), others.toSorted())
   })
 
-  claim('deletes nothing while the root of the run is leased', under, async ({ store }) => {
+  check('deletes nothing while the root of the run is leased', under, async ({ store }) => {
     for (const run of ['r', 'r/a#1', 'r/a#2']) await store.create(row(run), batch(1))
     const lease = await store.acquire('r/a#2', elsewhere('a'), 1000)
     await refused(store.delete('r'), 'RUN_HELD')
@@ -104,7 +104,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(await namesIn(store), [])
   })
 
-  claim('creates a run of a deleted id', under, async ({ store }) => {
+  check('creates a run of a deleted id', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
     await store.create(row('r'), batch(1, 3, { blobs }))
     await store.delete('r')
@@ -113,7 +113,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.equal(await store.blob('r', 'h'), undefined)
   })
 
-  claim('finishes pending calls before it closes, and refuses later ones', under, async ({ store }) => {
+  check('finishes pending calls before it closes, and refuses later ones', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const pending = store.append(lease, 1, batch(2))
     await store.close()
@@ -124,7 +124,7 @@ export function lifeContract(under: StoreUnderTest): void {
     await refused(linesOf(store, 'r'), 'STORE_FAILED', /closed/)
   })
 
-  claimIf('reopen', 'has the same contents when it is reopened', under, async ({ store, reopen }) => {
+  checkIf('reopen', 'has the same contents when it is reopened', under, async ({ store, reopen }) => {
     const lease = await started(store, 'r', elsewhere('a'))
     await store.post('r', { id: 'taken', at: '', body: '' })
     await store.post('r', { id: 'waiting', at: '', body: 'body' })

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
 import { listPage } from '../../stores/rules/listing.ts'
 import type { RunFilter, RunRow, RunStatus, Store } from '../../stores/store.ts'
-import { batch, claim, claimIf, refused, row, started, startOfTime, type StoreUnderTest } from './harness.ts'
+import { batch, check, checkIf, refused, row, started, startOfTime, type StoreUnderTest } from './harness.ts'
 
 export function listingContract(under: StoreUnderTest): void {
-  claim('replaces the whole row by the row of a batch', under, async ({ store }) => {
+  check('replaces the whole row by the row of a batch', under, async ({ store }) => {
     const { lease } = await store.create(row('r', { forkedFrom: 'p' }), batch(1), {
       owner: { host: 'h', boot: 'b', pid: 1, start: '', instance: '' },
       ttlMs: 1000,
@@ -26,7 +26,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.equal(await store.row('unknown'), undefined)
   })
 
-  claim('replaces every field of a row, in lookups and in lists', under, async ({ store }) => {
+  check('replaces every field of a row, in lookups and in lists', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const changes: Partial<RunRow>[] = [
       { crew: 'kyc' },
@@ -49,24 +49,24 @@ export function listingContract(under: StoreUnderTest): void {
     }
   })
 
-  claim('uses the row of the first batch, if it has one', under, async ({ store }) => {
+  check('uses the row of the first batch, if it has one', under, async ({ store }) => {
     await store.create(row('r'), batch(1, 1, { row: row('r', { status: 'queued' }) }))
     assert.equal((await store.row('r'))?.status, 'queued')
   })
 
-  claim('lists newest first, then by id descending', under, async ({ store }) => {
+  check('lists newest first, then by id descending', under, async ({ store }) => {
     await fill(store)
     assert.deepEqual(await listed(store, {}), ['d', 'c', 'b', 'a', 'old'])
   })
 
   for (const limit of [1, 2, 3, 5, 100]) {
-    claim(`lists every run once in pages of ${limit}`, under, async ({ store }) => {
+    check(`lists every run once in pages of ${limit}`, under, async ({ store }) => {
       await fill(store)
       assert.deepEqual(await listed(store, {}, limit), ['d', 'c', 'b', 'a', 'old'])
     })
   }
 
-  claim('skips and repeats nothing when runs come and go between two pages', under, async ({ store }) => {
+  check('skips and repeats nothing when runs come and go between two pages', under, async ({ store }) => {
     await fill(store)
     const first = await store.list({}, { limit: 2 })
     assert.ok(first.next)
@@ -80,7 +80,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.equal(second.next, undefined)
   })
 
-  claim('filters by crew, status and parent, also across pages', under, async ({ store }) => {
+  check('filters by crew, status and parent, also across pages', under, async ({ store }) => {
     await fill(store)
     assert.deepEqual(await listed(store, { crew: 'kyc' }, 1), ['c', 'a'])
     assert.deepEqual(await listed(store, { status: ['failed', 'queued'] }, 1), ['c', 'b'])
@@ -90,7 +90,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { crew: 'unknown' }), [])
   })
 
-  claim('filters by root, also across pages', under, async ({ store }) => {
+  check('filters by root, also across pages', under, async ({ store }) => {
     const runs = ['r', 'r/a#1', 'r/a#1/b#1', 'r/a', 's/a#1', 's']
     for (const [second, run] of runs.entries()) await addAt(store, run, second)
     assert.deepEqual(await listed(store, { roots: true }, 1), ['s', 'r/a', 'r'])
@@ -99,7 +99,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { root: 'unknown' }), [])
   })
 
-  claim('filters by time, including the start and excluding the end', under, async ({ store }) => {
+  check('filters by time, including the start and excluding the end', under, async ({ store }) => {
     for (const second of [1, 2, 3, 4]) await addAt(store, `r${second}`, second)
     assert.deepEqual(await listed(store, { createdFrom: at(2) }, 1), ['r4', 'r3', 'r2'])
     assert.deepEqual(await listed(store, { createdTo: at(3) }, 1), ['r2', 'r1'])
@@ -108,7 +108,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { createdFrom: at(3), createdTo: at(3) }), [])
   })
 
-  claim('continues after a cursor from outside the time range', under, async ({ store }) => {
+  check('continues after a cursor from outside the time range', under, async ({ store }) => {
     for (const second of [1, 2, 3, 4]) await addAt(store, `r${second}`, second)
     const { next } = await store.list({}, { limit: 1 })
     assert.ok(next)
@@ -119,7 +119,7 @@ export function listingContract(under: StoreUnderTest): void {
     )
   })
 
-  claim('pages through every combination of filters without skipping or repeating', under, async ({ store }) => {
+  check('pages through every combination of filters without skipping or repeating', under, async ({ store }) => {
     const rows = Array.from({ length: 40 }, (_, index) =>
       row(index % 5 === 0 ? `r2/task#${index}` : `r${(index * 7) % 40}`, {
         crew: index % 3 === 0 ? 'kyc' : 'claims',
@@ -139,11 +139,11 @@ export function listingContract(under: StoreUnderTest): void {
     }
   })
 
-  claim('refuses an invalid cursor', under, async ({ store }) => {
+  check('refuses an invalid cursor', under, async ({ store }) => {
     await refused(store.list({}, { limit: 1, before: 'nonsense' }), 'OPTION_INVALID', /nonsense/)
   })
 
-  claim('finds an output by crew, task and fingerprint', under, async ({ store }) => {
+  check('finds an output by crew, task and fingerprint', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const outputs = [
       { task: 'facts', fingerprint: 'f1', seq: 2 },
@@ -156,7 +156,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.equal(await store.findOutput('kyc', 'facts', 'f1'), undefined)
   })
 
-  claim('finds the newest of several outputs', under, async ({ store }) => {
+  check('finds the newest of several outputs', under, async ({ store }) => {
     const lease = await started(store, 'r')
     for (const seq of [2, 3]) {
       await store.append(lease, seq - 1, batch(seq, 1, { outputs: [{ task: 'facts', fingerprint: 'f', seq }] }))
@@ -164,7 +164,7 @@ export function listingContract(under: StoreUnderTest): void {
     await finds(store, ['claims', 'facts', 'f'], 'r', 3)
   })
 
-  claimIf(
+  checkIf(
     'clock',
     'finds no output older than requested, and the newest of several runs',
     under,
@@ -180,7 +180,7 @@ export function listingContract(under: StoreUnderTest): void {
     },
   )
 
-  claim('uses the completion time of the output key', under, async ({ store }) => {
+  check('uses the completion time of the output key', under, async ({ store }) => {
     const output = { task: 'facts', fingerprint: 'f', seq: 1 }
     for (const [run, completedAt] of [
       ['a', 1_000],
@@ -195,7 +195,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.equal(await store.findOutput('claims', 'facts', 'f', 3_001), undefined)
   })
 
-  claim('forgets the outputs of a deleted run', under, async ({ store }) => {
+  check('forgets the outputs of a deleted run', under, async ({ store }) => {
     await store.create(row('r'), batch(1, 1, { outputs: [{ task: 'facts', fingerprint: 'f', seq: 1 }] }))
     await finds(store, ['claims', 'facts', 'f'], 'r', 1)
     await store.delete('r')

@@ -4,7 +4,7 @@ import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type DeathCount } from '../../stores/rules/ready.ts'
+import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type TryCounts } from '../../stores/rules/ready.ts'
 import type { Batch, ClaimLimits, Lease, Message, Owner, ReadyRun, RunRow, RunStatus } from '../../stores/store.ts'
 import { elsewhere, lane, message, row, ttlMs, type Scene } from './harness.ts'
 import type { Operation, RunName } from './store-model.ts'
@@ -16,7 +16,7 @@ interface ModelRun {
   taken: Set<string>
 }
 
-interface ModelTree extends Mutable<DeathCount> {
+interface ModelTree extends Mutable<TryCounts> {
   lease: Lease | undefined
   expiresAt: number
   dueAt: number | undefined
@@ -41,7 +41,7 @@ export interface Model {
 
 type Do<T extends Operation['do']> = Extract<Operation, { readonly do: T }>
 
-export async function step(scene: Scene, model: Model, operation: Operation): Promise<void> {
+export async function applyOperation(scene: Scene, model: Model, operation: Operation): Promise<void> {
   switch (operation.do) {
     case 'create':
       return create(scene, model, operation)
@@ -50,7 +50,7 @@ export async function step(scene: Scene, model: Model, operation: Operation): Pr
     case 'acquire':
       return acquire(scene, model, operation)
     case 'claim':
-      return claimStep(scene, model, operation)
+      return applyClaim(scene, model, operation)
     case 'renew':
       return renew(scene, model, operation)
     case 'release':
@@ -70,10 +70,10 @@ async function create({ store }: Scene, model: Model, { run, lines, lease, due }
   const root = rootRunId(run)
   const held = lease === 'held' ? model.leases.get(root)?.at(-1) : undefined
   if (lease === 'held' && held === undefined) return
-  const asked = held ?? (typeof lease === 'number' ? { owner: ownerOf(lease), ttlMs } : undefined)
+  const request = held ?? (typeof lease === 'number' ? { owner: ownerOf(lease), ttlMs } : undefined)
   const batch = { lines: numbered(lines, 0), ...dueOf(model, due) }
   const first = rowOf(run)
-  const creating = store.create(first, batch, asked)
+  const creating = store.create(first, batch, request)
   if (model.runs.has(run)) return assert.deepEqual(await creating, { created: false })
   const tree = model.trees.get(root)
   if (held !== undefined && !isHeld(model, held)) return refusedWith(creating, 'LEASE_LOST')
@@ -84,15 +84,16 @@ async function create({ store }: Scene, model: Model, { run, lines, lease, due }
   // only child runs can be created under a lease
   if (held !== undefined && run === root) return refusedWith(creating, 'LEASE_LOST')
   const created = await creating
-  assert.deepEqual([created.created, created.lease === undefined], [true, asked === undefined])
+  assert.deepEqual([created.created, created.lease === undefined], [true, request === undefined])
   model.runs.set(run, { row: first, lines: [...lines], messages: [], taken: new Set() })
   if (run === root) {
     const dueAt = dueTime(batch, model.now())
     model.trees.set(run, { ...neverTried, lease: undefined, expiresAt: 0, dueAt, readyAt: undefined })
-    mark(model, run)
+    updateReadyAt(model, run)
   }
   if (held !== undefined) assert.deepEqual(created.lease, held)
-  else if (created.lease !== undefined) granted(model, created.lease, run === root ? 0 : Math.max(1, tree?.tries ?? 0))
+  else if (created.lease !== undefined)
+    recordGrant(model, created.lease, run === root ? 0 : Math.max(1, tree?.tries ?? 0))
 }
 
 async function append(scene: Scene, model: Model, operation: Do<'append'>): Promise<void> {
@@ -129,7 +130,7 @@ async function append(scene: Scene, model: Model, operation: Do<'append'>): Prom
   const tree = model.trees.get(root)
   if (tree && progress) Object.assign(tree, neverTried)
   if (tree && changed && run === root) tree.dueAt = dueTime(batch, model.now())
-  mark(model, root)
+  updateReadyAt(model, root)
   assert.equal(waiting, waitingFor(model, root))
 }
 
@@ -138,34 +139,34 @@ async function acquire({ store }: Scene, model: Model, { run, owner }: Do<'acqui
   const tree = model.trees.get(rootRunId(run))
   if (!model.runs.has(run) || tree === undefined) return refusedWith(acquired, 'RUN_NOT_FOUND')
   if (isTaken(model, tree, ownerOf(owner))) return refusedWith(acquired, 'RUN_HELD')
-  granted(model, await acquired, Math.max(1, tree.tries))
+  recordGrant(model, await acquired, Math.max(1, tree.tries))
 }
 
-/** Compares both the ready runs and the claimed ones with the model. */
-export async function claimStep(
+/** Compares the ready runs and the claimed runs with the model. */
+export async function applyClaim(
   { store }: Scene,
   model: Model,
-  { run: asked, owner, versions, limit, crewLimit, isOnly }: Omit<Do<'claim'>, 'do'>,
+  { run: only, owner, versions, limit, crewLimit, isOnly }: Omit<Do<'claim'>, 'do'>,
 ): Promise<void> {
   const lanes = versions.map((version) => ({ ...lane, version }))
   const offered = await store.ready(lanes, 10)
-  const limits: ClaimLimits = { limit, ...defined({ crewLimit }), ...(isOnly && { runId: asked }) }
+  const limits: ClaimLimits = { limit, ...defined({ crewLimit }), ...(isOnly && { runId: only }) }
   const leases = await store.claim(ownerOf(owner), ttlMs, lanes, limits)
   const held = [...model.trees.values()].filter((tree) => isTaken(model, tree)).length
   const ready = readyIn(model, versions)
   const known = offered.map((each) => (model.isTimed ? each : { ...each, readyAt: 0 }))
   assertSame(model, known, ready)
   const places = Math.min(limit, Math.max(0, (crewLimit ?? Infinity) - held))
-  const wanted = ready.map(({ run }) => run).filter((run) => !isOnly || run === asked)
+  const wanted = ready.map(({ run }) => run).filter((run) => !isOnly || run === only)
   const claimed = leases.map((lease) => lease.run)
   let suspects = suspectsOf(model, ownerOf(owner))
   const isClaimable = (run: string): boolean =>
     !model.isolates || (model.trees.get(run)?.deaths ?? 0) === 0 || suspects++ === 0
   if (model.isolates || suspectsOf(model) === 0) assertSame(model, claimed, wanted.filter(isClaimable).slice(0, places))
-  for (const lease of leases) granted(model, lease, (model.trees.get(lease.run)?.tries ?? 0) + 1)
+  for (const lease of leases) recordGrant(model, lease, (model.trees.get(lease.run)?.tries ?? 0) + 1)
 }
 
-/** Number of suspects, or only of the suspects of an owner. */
+/** The number of suspects, or of the suspects that an owner holds. */
 function suspectsOf(model: Model, owner?: Owner): number {
   const trees = [...model.trees.values()].filter(({ deaths }) => deaths > 0)
   if (owner === undefined) return trees.length
@@ -183,7 +184,7 @@ function readyIn(model: Model, versions: readonly string[]): ReadyRun[] {
     .toSorted((a, b) => b.priority - a.priority || a.readyAt - b.readyAt)
 }
 
-/** Compares the order too, if the store promises one. No two runs of the model are ready at the same time. */
+/** Compares the order too, if the store promises an order. No two runs of the model are ready at the same time. */
 function assertSame<T extends string | ReadyRun>(model: Model, found: readonly T[], expected: readonly T[]): void {
   const inOrder = (all: readonly T[]): readonly T[] =>
     model.isOrdered ? all : all.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
@@ -203,7 +204,7 @@ async function renew({ store }: Scene, model: Model, { run, lease: back }: Do<'r
   const tree = model.trees.get(root)
   if (tree === undefined || !isHeld(model, lease)) return
   tree.expiresAt = model.now() + ttlMs
-  mark(model, root)
+  updateReadyAt(model, root)
 }
 
 async function release({ store }: Scene, model: Model, { run, lease: back }: Do<'renew' | 'release'>): Promise<void> {
@@ -216,7 +217,7 @@ async function release({ store }: Scene, model: Model, { run, lease: back }: Do<
   if (tree && !wasHeld) Object.assign(tree, afterReturn(tree, lease.token))
   if (tree === undefined || !wasHeld) return
   tree.lease = undefined
-  mark(model, root)
+  updateReadyAt(model, root)
 }
 
 async function post({ store }: Scene, model: Model, { run, id }: Do<'post'>): Promise<void> {
@@ -228,7 +229,7 @@ async function post({ store }: Scene, model: Model, { run, id }: Do<'post'>): Pr
   if (isEnded(expected.row.status) || isEnded(root.row.status)) return assert.equal(await posted, 'ended')
   assert.equal(await posted, 'posted')
   expected.messages.push(message(id))
-  mark(model, rootRunId(run))
+  updateReadyAt(model, rootRunId(run))
 }
 
 async function remove({ store }: Scene, model: Model, { run }: Do<'delete'>): Promise<void> {
@@ -239,7 +240,7 @@ async function remove({ store }: Scene, model: Model, { run }: Do<'delete'>): Pr
   const gone = [...model.runs.keys()].filter((each) => isInTreeOf(each, run))
   for (const each of gone) model.runs.delete(each)
   if (parentRunId(run) === undefined) model.trees.delete(run)
-  else if (gone.length > 0) mark(model, rootRunId(run))
+  else if (gone.length > 0) updateReadyAt(model, rootRunId(run))
 }
 
 export function holderOf(model: Model, run: string): Owner | undefined {
@@ -258,7 +259,8 @@ function waitingFor(model: Model, root: string): number {
   return counting.reduce((sum, [, each]) => sum + waitingIn(each).length, 0)
 }
 
-function mark(model: Model, root: string): void {
+/** Computes when a root is ready. Call it after every change of its tree. */
+function updateReadyAt(model: Model, root: string): void {
   const tree = model.trees.get(root)
   const found = model.runs.get(root)
   if (tree === undefined || found === undefined) return
@@ -267,16 +269,17 @@ function mark(model: Model, root: string): void {
   tree.readyAt = readyAt({ ...facts, expiresAt: lease && expiresAt }, model.now())
 }
 
-function granted(model: Model, lease: Lease, tries: number): void {
+/** Records a lease that the store has granted. */
+function recordGrant(model: Model, lease: Lease, tries: number): void {
   const earlier = model.leases.get(lease.run) ?? []
   assert.ok(earlier.every((each) => each.token < lease.token && each.id !== lease.id))
   model.leases.set(lease.run, [...earlier, lease])
   const tree = model.trees.get(lease.run)
   if (tree === undefined) return
   const { lease: before } = tree
-  const died = before && before.owner.host !== lease.owner.host ? afterDeath({ ...tree, token: before.token }) : {}
-  Object.assign(tree, { ...died, tries, lease, expiresAt: model.now() + ttlMs })
-  mark(model, lease.run)
+  const death = before && before.owner.host !== lease.owner.host ? afterDeath({ ...tree, token: before.token }) : {}
+  Object.assign(tree, { ...death, tries, lease, expiresAt: model.now() + ttlMs })
+  updateReadyAt(model, lease.run)
 }
 
 function isHeld(model: Model, lease: Lease): boolean {
@@ -288,7 +291,7 @@ function isTaken(model: Model, { lease, expiresAt }: ModelTree, owner?: Owner): 
   return lease !== undefined && expiresAt > model.now() && lease.owner.host !== owner?.host
 }
 
-/** A row with another status than an end reopens a completed run, but not a cancelled one. */
+/** Whether a batch is refused: only a row that isn't ended reopens a completed run, and nothing a cancelled run. */
 function isShut(status: RunStatus, next: RunStatus | undefined): boolean {
   if (status === 'cancelled') return true
   return status === 'completed' && (next === undefined || isEnded(next))

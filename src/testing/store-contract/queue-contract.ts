@@ -5,8 +5,8 @@ import type { Lane, ReadyRun, ClaimLimits, RunId, Store, Owner } from '../../sto
 import {
   add,
   batch,
-  claim,
-  claimIf,
+  check,
+  checkIf,
   claimed,
   deadOwner,
   elsewhere,
@@ -22,31 +22,31 @@ import {
 const hour = 3_600_000
 
 export function queueContract(under: StoreUnderTest): void {
-  claim('lists ready runs, each once and up to a limit, without leasing them', under, async ({ store }) => {
+  check('lists ready runs, each once and up to a limit, without leasing them', under, async ({ store }) => {
     const now = Date.now()
     for (const run of ['a', 'b', 'urgent']) await add(store, run, { priority: run === 'urgent' ? 1 : 0 }, now - 1_000)
     await add(store, 'of version 2', { version: '2' }, now - 1_000)
     await add(store, 'of another crew', { crew: 'letters' }, now - 1_000)
     await add(store, 'later', {}, now + hour)
     await add(store, 'not due', {})
-    await add(store, 'told', { status: 'suspended' })
-    await store.post('told', message('m'))
+    await add(store, 'messaged', { status: 'suspended' })
+    await store.post('messaged', message('m'))
     const held = await started(store, 'held', elsewhere('box1'))
     await store.create(row('held/a#1'), batch(1, 1, { due: 'now' }), held)
     const second = { ...lane, version: '2' }
-    assert.deepEqual((await readyRuns(store)).toSorted(), ['a', 'b', 'told', 'urgent'])
+    assert.deepEqual((await readyRuns(store)).toSorted(), ['a', 'b', 'messaged', 'urgent'])
     for (const limit of [-1, 0, 1, 3]) {
       const some = await readyRuns(store, [lane, lane], limit)
       assert.deepEqual([some.length, new Set(some).size], [Math.max(0, limit), Math.max(0, limit)])
     }
-    const all = ['a', 'b', 'of version 2', 'told', 'urgent']
+    const all = ['a', 'b', 'messaged', 'of version 2', 'urgent']
     assert.deepEqual((await readyRuns(store, [lane, second, lane], Infinity)).toSorted(), all)
     assert.deepEqual([await readyRuns(store, [second]), await readyRuns(store, [])], [['of version 2'], []])
     assert.deepEqual((await claimed(store, 10, currentOwner(), [lane, second])).toSorted(), all)
     assert.deepEqual(await readyRuns(store, [lane, second]), [])
   })
 
-  claim('lists the lane, priority and ready time of each ready run', under, async ({ store }) => {
+  check('lists the lane, priority and ready time of each ready run', under, async ({ store }) => {
     const then = Date.now() - 5_000
     await add(store, 'whole', { version: '2', priority: -1 }, then)
     await add(store, 'broken', { crew: 'letters' }, then - 0.5)
@@ -60,7 +60,7 @@ export function queueContract(under: StoreUnderTest): void {
     ])
   })
 
-  claimIf('order', 'lists ready runs in the order of claims', under, async ({ store }) => {
+  checkIf('order', 'lists ready runs in the order of claims', under, async ({ store }) => {
     const now = Date.now()
     const second = { ...lane, version: '2' }
     await add(store, 'low', { priority: -1 }, now - 9_000)
@@ -76,17 +76,17 @@ export function queueContract(under: StoreUnderTest): void {
     assert.deepEqual(await readyRuns(store, [lane, second]), order.slice(4))
   })
 
-  claimIf(
+  checkIf(
     'clock',
     'keeps the ready time of a run while runs are listed, other runs are claimed and deletions find nothing',
     under,
     async ({ store, pass }) => {
-      for (const run of ['due', 'told', 'tried', 'other']) await add(store, run, {}, 'now')
-      await store.post('told', message('m'))
+      for (const run of ['due', 'messaged', 'tried', 'other']) await add(store, run, {}, 'now')
+      await store.post('messaged', message('m'))
       for (const _ of [1, 2]) {
         const [lease] = await store.claim(currentOwner(), ttlMs, [lane], {
           limit: 1,
-          exclude: new Set(['due', 'told', 'other']),
+          exclude: new Set(['due', 'messaged', 'other']),
         })
         assert.equal(lease?.run, 'tried')
         await store.release(lease)
@@ -95,14 +95,14 @@ export function queueContract(under: StoreUnderTest): void {
       const before = await readyByName(store)
       assert.deepEqual(
         before.map(({ run }) => run),
-        ['due', 'other', 'told', 'tried'],
+        ['due', 'messaged', 'other', 'tried'],
       )
       pass(1_000)
-      const three = new Set(['due', 'told', 'tried'])
+      const three = new Set(['due', 'messaged', 'tried'])
       assert.deepEqual(await claimed(store, 10, currentOwner(), [lane], { exclude: three }), ['other'])
       const second = [{ ...lane, version: '2' }]
       for (const only of three) assert.deepEqual(await claimed(store, 10, currentOwner(), second, { runId: only }), [])
-      assert.equal(await store.post('told', message('m')), 'exists')
+      assert.equal(await store.post('messaged', message('m')), 'exists')
       for (const run of three) await store.delete(`${run}/a#1`)
       const left = before.filter(({ run }) => run !== 'other')
       assert.deepEqual(await readyByName(store), left)
@@ -112,7 +112,7 @@ export function queueContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf(
+  checkIf(
     'clock',
     'lists a run whose lease has expired, but a run of a dead process only after a claim',
     under,
@@ -126,14 +126,14 @@ export function queueContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf('takeover', 'frees the leases of dead processes by a claim with limit 0', under, async ({ store }) => {
+  checkIf('takeover', 'frees the leases of dead processes by a claim with limit 0', under, async ({ store }) => {
     await started(store, 'gone', deadOwner())
     await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
     assert.deepEqual(await store.claim(currentOwner(), ttlMs, [lane], { limit: 0 }), [])
     assert.deepEqual((await readyRuns(store)).toSorted(), ['gone', 'released'])
   })
 
-  claim('claims only the requested run, whatever comes before it', under, async ({ store }) => {
+  check('claims only the requested run, whatever comes before it', under, async ({ store }) => {
     for (const run of ['first', 'asked', 'last']) await add(store, run, {}, 'now')
     await add(store, 'urgent', { priority: 1 }, 'now')
     const [lease, ...more] = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 10, runId: 'asked' })
@@ -148,7 +148,7 @@ export function queueContract(under: StoreUnderTest): void {
     assert.deepEqual((await claimed(store)).toSorted(), ['first', 'last', 'urgent'])
   })
 
-  claimIf(
+  checkIf(
     'takeover',
     'claims nothing if the requested run is not ready, in another lane, a child run or unknown',
     under,
@@ -184,13 +184,13 @@ export function queueContract(under: StoreUnderTest): void {
     },
   )
 
-  claim('claims the requested run from a dead process', under, async ({ store }) => {
+  check('claims the requested run from a dead process', under, async ({ store }) => {
     await started(store, 'asked', deadOwner())
     await started(store, 'other', deadOwner())
     assert.deepEqual(await claimOnly(store, 'asked'), ['asked'])
   })
 
-  claimIf(
+  checkIf(
     'clock',
     'claims the requested run when it is due and when its lease has expired, and later each time without progress',
     under,
@@ -209,7 +209,7 @@ export function queueContract(under: StoreUnderTest): void {
     },
   )
 
-  claim('grants the requested run to one of many concurrent callers', under, async ({ store }) => {
+  check('grants the requested run to one of many concurrent callers', under, async ({ store }) => {
     for (const run of ['asked', 'other']) await add(store, run, {}, 'now')
     const claims = Array.from({ length: 10 }, (_, index) =>
       claimed(store, 1, elsewhere(`box${index}`), [lane], { runId: 'asked' }),
@@ -230,12 +230,12 @@ function claimOnly(store: Store, only: RunId, room: Omit<ClaimLimits, 'limit' | 
   return claimed(store, 10, currentOwner(), [lane], { runId: only, ...room })
 }
 
-/** `crewLimit`: how many runs of a crew are held at once. */
+/** Tests of `crewLimit`, the maximum number of held runs of a crew. */
 export function crewLimitContract(under: StoreUnderTest): void {
-  /** The reason for `crewLimit` comes first if the store skips both. */
+  /** If the store skips both features, the reason for `crewLimit` is shown. */
   const needs = (feature: Feature): Feature => (under.skip?.crewLimit === undefined ? feature : 'crewLimit')
 
-  claimIf('crewLimit', 'claims no more runs of a crew than the limit leaves room for', under, async ({ store }) => {
+  checkIf('crewLimit', 'claims no more runs of a crew than the limit leaves room for', under, async ({ store }) => {
     for (const run of ['a', 'b', 'c', 'd']) await add(store, run, { status: 'queued' }, 'now')
     const first = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 1, crewLimit: 3 })
     assert.equal(first.length, 1)
@@ -247,7 +247,7 @@ export function crewLimitContract(under: StoreUnderTest): void {
     assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { crewLimit: Infinity })).length, 1)
   })
 
-  claimIf('crewLimit', 'applies the limit to a claim of one run too', under, async ({ store }) => {
+  checkIf('crewLimit', 'applies the limit to a claim of one run too', under, async ({ store }) => {
     await started(store, 'held', elsewhere('a'))
     for (const run of ['first', 'asked']) await add(store, run, { status: 'queued' }, 'now')
     assert.deepEqual(await claimUpTo(store, 1, { runId: 'asked' }), [])
@@ -255,7 +255,7 @@ export function crewLimitContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimUpTo(store, 2, { runId: 'first' }), [])
   })
 
-  claimIf('crewLimit', 'counts every lease of the crew, however it was granted', under, async ({ store }) => {
+  checkIf('crewLimit', 'counts every lease of the crew, however it was granted', under, async ({ store }) => {
     await started(store, 'created', elsewhere('a'))
     await store.release(await started(store, 'acquired'))
     await store.acquire('acquired', elsewhere('b'), ttlMs)
@@ -268,7 +268,7 @@ export function crewLimitContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimUpTo(store, 4), ['next'])
   })
 
-  claimIf(
+  checkIf(
     'crewLimit',
     'counts runs of the crew in every version and format, and of no other crew',
     under,
@@ -288,7 +288,7 @@ export function crewLimitContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf('crewLimit', 'counts a run for the crew that its newest row names', under, async ({ store }) => {
+  checkIf('crewLimit', 'counts a run for the crew that its newest row names', under, async ({ store }) => {
     const lease = await started(store, 'moved', elsewhere('a'))
     await store.append(lease, 1, batch(2, 1, { row: row('moved', { crew: 'letters' }), due: 'now' }))
     await add(store, 'next', { status: 'queued' }, 'now')
@@ -299,7 +299,7 @@ export function crewLimitContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimUpTo(store, 1), ['next'])
   })
 
-  claimIf(needs('clock'), 'counts no expired leases, except those of excluded runs', under, async ({ store, pass }) => {
+  checkIf(needs('clock'), 'counts no expired leases, except those of excluded runs', under, async ({ store, pass }) => {
     for (const run of ['a', 'b']) await started(store, run, elsewhere('a'))
     pass(ttlMs + 1)
     await add(store, 'next', { status: 'queued', priority: 1 }, 'now')
@@ -308,18 +308,18 @@ export function crewLimitContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimUpTo(store, 2, { exclude: new Set(['next']) }), ['a'])
   })
 
-  claimIf(needs('takeover'), 'counts no leases of dead processes', under, async ({ store }) => {
+  checkIf(needs('takeover'), 'counts no leases of dead processes', under, async ({ store }) => {
     await started(store, 'a', deadOwner())
     assert.deepEqual(await claimUpTo(store, 1), ['a'])
   })
 
-  claimIf('crewLimit', 'is never exceeded by concurrent claims', under, async ({ store }) => {
+  checkIf('crewLimit', 'is never exceeded by concurrent claims', under, async ({ store }) => {
     for (let index = 0; index < 20; index++) await add(store, `r${index}`, { status: 'queued' }, 'now')
     const ask = async (owner: Owner): Promise<number> =>
       (await claimed(store, 4, owner, [lane], { crewLimit: 7 })).length
-    const given = await Promise.all(Array.from({ length: 10 }, (_, index) => ask(elsewhere(`box${index}`))))
+    const counts = await Promise.all(Array.from({ length: 10 }, (_, index) => ask(elsewhere(`box${index}`))))
     assert.equal(
-      given.reduce((sum, each) => sum + each, 0),
+      counts.reduce((sum, each) => sum + each, 0),
       7,
     )
   })

@@ -6,8 +6,8 @@ import type { Lease, Store } from '../../stores/store.ts'
 import {
   add,
   batch,
-  claim,
-  claimIf,
+  check,
+  checkIf,
   claimed,
   deadOwner,
   elsewhere,
@@ -23,7 +23,7 @@ import {
 const hour = 3_600_000
 
 export function readyContract(under: StoreUnderTest): void {
-  claim('claims due runs and runs with a message, whatever their status', under, async ({ store }) => {
+  check('claims due runs and runs with a message, whatever their status', under, async ({ store }) => {
     for (const status of runStatuses) {
       await add(store, `due ${status}`, { status }, Date.now() - 2)
       await add(store, `not due ${status}`, { status })
@@ -42,7 +42,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'due queued'), [1, 2])
   })
 
-  claimIf('order', 'claims the highest priority first, then the longest ready', under, async ({ store }) => {
+  checkIf('order', 'claims the highest priority first, then the longest ready', under, async ({ store }) => {
     const now = Date.now()
     await add(store, 'low', { priority: -1 }, now - 9_000)
     await add(store, 'second', {}, now - 5_000)
@@ -53,7 +53,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), ['first', 'second', 'low'])
   })
 
-  claim('claims no more than the limit, and no run twice', under, async ({ store }) => {
+  check('claims no more than the limit, and no run twice', under, async ({ store }) => {
     for (const run of ['a', 'b', 'c']) await add(store, run, {}, Date.now() - 1_000)
     const first = await claimed(store, 2)
     const second = await claimed(store, 2)
@@ -65,7 +65,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store, Number.POSITIVE_INFINITY), ['d'])
   })
 
-  claim('claims runs of the requested crews, versions and formats', under, async ({ store }) => {
+  check('claims runs of the requested crews, versions and formats', under, async ({ store }) => {
     const now = Date.now()
     await add(store, 'a1', { crew: 'a' }, now - 1_000)
     await add(store, 'a2', { crew: 'a', version: '2' }, now - 2_000)
@@ -80,7 +80,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store, 10, currentOwner(), [{ ...a2, format: 2 }]), ['a3'])
   })
 
-  claim('offers a run in the lane of its newest row', under, async ({ store }) => {
+  check('offers a run in the lane of its newest row', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 1, { row: row('r', { version: '2' }), due: 'now' }))
     await store.release(lease)
@@ -88,14 +88,14 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store, 10, currentOwner(), [{ ...lane, version: '2' }]), ['r'])
   })
 
-  claim('never gives one run to two callers', under, async ({ store }) => {
+  check('never leases one run to two callers', under, async ({ store }) => {
     const runs = Array.from({ length: 30 }, (_, index) => `r${index}`)
     for (const run of runs) await add(store, run, {}, 'now')
     const claims = Array.from({ length: 10 }, (_, index) => claimed(store, 4, elsewhere(`box${index}`)))
     assert.deepEqual((await Promise.all(claims)).flat().toSorted(), runs.toSorted())
   })
 
-  claimIf('clock', 'claims a run when it is due, not a moment earlier', under, async ({ store, place, pass }) => {
+  checkIf('clock', 'claims a run when it is due, not a moment earlier', under, async ({ store, place, pass }) => {
     assert.ok(Math.abs((await store.now()) - place.now()) < 60_000)
     await add(store, 'r', { status: 'queued' }, (await store.now()) + hour)
     pass(hour - 1_000)
@@ -104,13 +104,13 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), ['r'])
   })
 
-  claimIf('takeover', 'claims a run from a dead process', under, async ({ store }) => {
+  checkIf('takeover', 'claims a run from a dead process', under, async ({ store }) => {
     await started(store, 'r', deadOwner())
     await started(store, 'asleep', deadOwner()).then((lease) => suspend(store, lease))
     assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
   })
 
-  claimIf('clock', 'claims a run whose lease has expired', under, async ({ store, pass }) => {
+  checkIf('clock', 'claims a run whose lease has expired', under, async ({ store, pass }) => {
     await started(store, 'r', elsewhere('a'))
     pass(ttlMs - 1_000)
     assert.deepEqual(await claimed(store, 10, elsewhere('b')), [])
@@ -118,7 +118,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
   })
 
-  claimIf(
+  checkIf(
     'clock',
     'does not offer excluded runs whose leases have expired, and offers others instead',
     under,
@@ -132,19 +132,19 @@ export function readyContract(under: StoreUnderTest): void {
     },
   )
 
-  claim('offers a released run again if it is due or a message waits, and not otherwise', under, async ({ store }) => {
+  check('offers a released run again if it is due or a message waits, and not otherwise', under, async ({ store }) => {
     await store.release(await started(store, 'under way'))
-    const told = await started(store, 'told')
-    await suspend(store, told)
-    await store.post('told', message('m'))
-    await store.release(told)
+    const messaged = await started(store, 'messaged')
+    await suspend(store, messaged)
+    await store.post('messaged', message('m'))
+    await store.release(messaged)
     const asleep = await started(store, 'asleep')
     await suspend(store, asleep)
     await store.release(asleep)
-    assert.deepEqual((await claimed(store)).toSorted(), ['told', 'under way'])
+    assert.deepEqual((await claimed(store)).toSorted(), ['messaged', 'under way'])
   })
 
-  claim('no longer offers a run for messages that were taken', under, async ({ store }) => {
+  check('no longer offers a run for messages that were taken', under, async ({ store }) => {
     await add(store, 'r', { status: 'suspended' })
     await store.post('r', message('m'))
     const [lease] = await store.claim(currentOwner(), ttlMs, [lane], { limit: 1 })
@@ -154,7 +154,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), [])
   })
 
-  claim('never offers a child run, even if its batch is due', under, async ({ store }) => {
+  check('never offers a child run, even if its batch is due', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.create(row('r/a#1'), batch(1, 1, { due: 'now' }), lease)
     await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', row: row('r/a#1'), due: 'now' }))
@@ -163,7 +163,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), [])
   })
 
-  claim('offers the root for a message to a child run, until it is taken or deleted', under, async ({ store }) => {
+  check('offers the root for a message to a child run, until it is taken or deleted', under, async ({ store }) => {
     const lease = await started(store, 'r')
     for (const run of ['r/a#1', 'r/a#1/b#1', 'r/c#1']) await store.create(row(run), batch(1), lease)
     await suspend(store, lease)
@@ -179,7 +179,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), [])
   })
 
-  claimIf(
+  checkIf(
     'clock',
     'offers a root that became due while a message to a child run waited, once that is taken and the lease has expired',
     under,
@@ -195,7 +195,7 @@ export function readyContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf('reopen', 'offers the same runs after it is reopened', under, async ({ store, reopen }) => {
+  checkIf('reopen', 'offers the same runs after it is reopened', under, async ({ store, reopen }) => {
     const lease = await started(store, 'r')
     await store.create(row('r/a#1'), batch(1), lease)
     await suspend(store, lease)
@@ -209,7 +209,7 @@ export function readyContract(under: StoreUnderTest): void {
   })
 }
 
-/** Whether the run has its first entry. */
+/** Appends entry 2, which suspends the run. */
 async function suspend(store: Store, lease: Lease): Promise<void> {
   await store.append(lease, 1, batch(2, 1, { row: row(lease.run, { status: 'suspended' }) }))
 }

@@ -1,10 +1,10 @@
-// Random sequences of operations on a store and on the simplest possible model of one. After every step the results
-// must be equal, and at the end the contents. At the end, a long time later, every run that is due or has a message
-// must be ready, and no other.
+// Applies random sequences of operations to a store and to the simplest possible model of a store. After every
+// operation the results must be equal, and after the last one the contents. An hour later, every run that is due or has
+// a message must be ready, and no other.
 import assert from 'node:assert/strict'
 import type { Batch, RunStatus } from '../../stores/store.ts'
-import { claim, linesOf, withScene, type Scene, type StoreUnderTest } from './harness.ts'
-import { claimStep, holderOf, step, waitingIn, type Model } from './model-steps.ts'
+import { check, linesOf, withScene, type Scene, type StoreUnderTest } from './harness.ts'
+import { applyClaim, applyOperation, holderOf, waitingIn, type Model } from './model-steps.ts'
 
 /** A root with a child run and a grandchild; another root, of a higher priority. */
 export const runIds = ['r1', 'r1/a#1', 'r1/a#1/b#1', 'r/2'] as const
@@ -24,8 +24,9 @@ export type Operation =
   | {
       readonly do: 'append'
       readonly run: RunName
-      /** Counts back from the newest lease: 0 is valid unless it was released. */
+      /** Counts back from the newest lease: 0 is the newest, which is valid unless it was released. */
       readonly lease: number
+      /** Added to the right position. */
       readonly off: number
       readonly lines: Uint8Array[]
       readonly row: { readonly status: RunStatus; readonly version: string; readonly due: Due } | null
@@ -54,7 +55,7 @@ type Due = Batch['due'] | null
 const hour = 3_600_000
 
 export function modelContract(under: StoreUnderTest): void {
-  claim('behaves like a plain model under random operations, and loses no wake', under, async () => {
+  check('behaves like a plain model under random operations, and loses no wake', under, async () => {
     const fc = await loadFastCheck()
     const operations = fc.array(arbitraryOperation(fc, under), { maxLength: 35, size: 'max' })
     await fc.assert(
@@ -82,7 +83,7 @@ function arbitraryOperation(
   const lease = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat({ max: 2 }) })
   const id = fc.constantFrom('a', 'b', 'c')
   const due = fc.option(fc.constantFrom('now' as const, 'now' as const, -5_000, 45_000))
-  // far apart from each other and from all times that stores compute, so that no order depends on a millisecond
+  // far from each other and from all times that stores compute, so that no order depends on a millisecond
   const ms = fc.constantFrom(700, 4_300, 31_100, 601_900)
   const status = fc.constantFrom(...statuses)
   const version = fc.constantFrom('1', '1', '2')
@@ -108,7 +109,7 @@ function arbitraryOperation(
     run,
     owner,
     versions: fc.constantFrom(['1', '2'], ['1'], ['2']),
-    // stores without a promised order get a limit that no claim reaches
+    // stores that promise no order get a limit that no claim reaches
     limit: under.skip?.order === undefined ? fc.constantFrom(1, 5) : fc.constant(5),
     crewLimit:
       under.skip?.crewLimit === undefined ? fc.constantFrom(undefined, undefined, 1, 2) : fc.constant(undefined),
@@ -135,7 +136,7 @@ async function compare(scene: Scene, operations: readonly Operation[], under: St
     isolates: under.skip?.suspects === undefined,
   }
   const model: Model = { runs: new Map(), trees: new Map(), leases: new Map(), now: scene.place.now, ...promised }
-  for (const operation of operations) await step(scene, model, operation)
+  for (const operation of operations) await applyOperation(scene, model, operation)
   for (const run of runIds) {
     const expected = model.runs.get(run)
     const found = await linesOf(store, run)
@@ -150,7 +151,7 @@ async function compare(scene: Scene, operations: readonly Operation[], under: St
   const { rows } = await store.list({}, { limit: 10 })
   assert.deepEqual(rows.map((found) => found.run).toSorted(), [...model.runs.keys()].toSorted())
   if (under.skip?.clock === undefined) scene.pass(hour)
-  await claimStep(scene, model, { run: 'r1', owner: 0, versions: ['1', '2'], limit: 10 })
+  await applyClaim(scene, model, { run: 'r1', owner: 0, versions: ['1', '2'], limit: 10 })
 }
 
 async function loadFastCheck(): Promise<typeof import('fast-check')> {

@@ -6,8 +6,8 @@ import type { RunId, Store } from '../../stores/store.ts'
 import {
   add,
   batch,
-  claim,
-  claimIf,
+  check,
+  checkIf,
   claimed,
   deadOwner,
   elsewhere,
@@ -21,7 +21,7 @@ import {
 const hour = 3_600_000
 
 export function triesContract(under: StoreUnderTest): void {
-  claimIf(
+  checkIf(
     'clock',
     'offers a run that is claimed without progress later each time, up to 17 minutes, and always once more',
     under,
@@ -42,7 +42,7 @@ export function triesContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf('clock', 'offers runs that were claimed together at different times', under, async ({ store, pass }) => {
+  checkIf('clock', 'offers runs that were claimed together at different times', under, async ({ store, pass }) => {
     const runs = ['run-1', 'run-2', 'run-3']
     for (const run of runs) await add(store, run, {}, 'now')
     for (let time = 0; time < 2; time++)
@@ -52,7 +52,7 @@ export function triesContract(under: StoreUnderTest): void {
     assert.equal(new Set(offered).size, runs.length)
   })
 
-  claimIf(
+  checkIf(
     'clock',
     'counts a death when a lease expires without progress, and corrects it when the holder was only paused',
     under,
@@ -76,7 +76,7 @@ export function triesContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf(
+  checkIf(
     'clock',
     'counts no death of a holder that made progress, released the lease, created the run, or acquires it again',
     under,
@@ -102,7 +102,7 @@ export function triesContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf(
+  checkIf(
     'takeover',
     'counts a death for each run of a dead process, before the leases expire',
     under,
@@ -116,7 +116,7 @@ export function triesContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf(
+  checkIf(
     'suspects',
     'offers a suspect again to the owner whose lease of it has expired',
     under,
@@ -136,7 +136,7 @@ export function triesContract(under: StoreUnderTest): void {
     },
   )
 
-  claimIf(
+  checkIf(
     'suspects',
     'grants an owner at most one suspect, together with other runs, and skips the rest',
     under,
@@ -165,7 +165,7 @@ export function triesContract(under: StoreUnderTest): void {
   )
 
   for (const run of ['r', 'r/a#1']) {
-    claim(
+    check(
       `resets the tries of a run after a step of ${run === 'r' ? 'it' : 'a child run'}, and after no other entry`,
       under,
       async ({ store }) => {

@@ -132,7 +132,7 @@ describe('a nested crew', () => {
     })
     await said.kickoff({ id: 'r' })
     const error = await refusal(() => said.fork({ outputs: { sub: { found: 'ice' } as never } }))
-    assert.match(error.message, /task sub has no output schema, so its output is a text/)
+    assert.match(error.message, /task sub has no output schema, so its output is a string/)
   })
 
   test('is resumed at its own position after a crash at any append, and repeats nothing', async () => {

@@ -275,7 +275,7 @@ describe('a plan', () => {
     await assert.rejects(crew.plan({ outputs: 'x' as never }), { code: 'INPUT_INVALID', message: /outputs is "x"/ })
     await assert.rejects(crew.plan({ outputs: { left: 7 as never } }), {
       code: 'INPUT_INVALID',
-      message: /its output is a text/,
+      message: /its output is a string/,
     })
     await assert.rejects(crew.plan({ of: 'kickoff', inputs: { topic: 'x' } }), { code: 'INPUT_MISSING' })
   })

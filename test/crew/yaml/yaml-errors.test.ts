@@ -38,7 +38,7 @@ const errors: {
   },
   'a file that is a text': {
     files: { ...small, tasks: 'hello' },
-    says: /^config\/tasks\.yaml:1:1: this is a text, not a mapping/,
+    says: /^config\/tasks\.yaml:1:1: this is a string, not a mapping/,
   },
   'bytes that are not UTF-8': {
     files: { ...small, agents: new Uint8Array([0xff, 0xfe, 0x61, 0]) },
@@ -62,15 +62,15 @@ const errors: {
   },
   'a text with a colon': {
     files: agent('  backstory: Note: this\n'),
-    says: /^config\/agents\.yaml:4:14: invalid YAML: .+; a text that contains ": "/,
+    says: /^config\/agents\.yaml:4:14: invalid YAML: .+; a string that contains ": "/,
   },
-  'a text that begins with a placeholder': {
+  'a string that begins with a placeholder': {
     files: agent('  backstory: {topic} expert\n'),
     says: /^config\/agents\.yaml:4:22: invalid YAML: .+ begins with a character such as \{/,
   },
   'a text that is a placeholder': {
     files: agent('  backstory: {topic}\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: backstory is a mapping, but must be a text; a text that begins with \{ needs quotes/,
+    says: /^config\/agents\.yaml:4:3: agent a: backstory is a mapping, but must be a string; a string that begins with \{ needs quotes/,
   },
   'a text that is not indented': {
     files: agent('  backstory: >\n  an expert\n  llm: gpt-4o\n'),
@@ -94,7 +94,7 @@ const errors: {
   },
   "a key that isn't text": {
     files: { ...small, agents: '? [a]\n: b\n' },
-    says: /^config\/agents\.yaml:1:3: a key must be a text$/,
+    says: /^config\/agents\.yaml:1:3: a key must be a string$/,
   },
   'an alias of nothing': {
     files: agent('  llm: *fast\n'),
@@ -130,7 +130,7 @@ const errors: {
   },
   'an agent with an empty role': {
     files: { ...small, agents: 'a:\n  goal: G\n  role: " "\n' },
-    says: /^config\/agents\.yaml:3:3: agent a: role is empty; give it a text$/,
+    says: /^config\/agents\.yaml:3:3: agent a: role is empty; give it a value$/,
   },
   'a task without a description': {
     files: { ...small, tasks: 't:\n  agent: a\n' },
@@ -138,7 +138,7 @@ const errors: {
   },
   'a list where a text is expected': {
     files: agent('  backstory: [x]\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: backstory is a list, but must be a text$/,
+    says: /^config\/agents\.yaml:4:3: agent a: backstory is a list, but must be a string$/,
   },
   'a text where a number is expected': {
     files: agent('  max_iter: many\n'),

@@ -1,5 +1,5 @@
--- Appends to a run. Returns 'appended' and how many messages wait for the tree, or why it refuses, checked in the same order as in
--- every store.
+-- Appends to a run. Returns 'appended' and how many messages wait for the tree, or the reason for a refusal. The checks
+-- are in the same order as in every store.
 local batch = next_batch()
 local token, lease, after = next_number(), next_argument(), next_number()
 local progress, most_bytes = next_argument() == '1', next_number()
@@ -29,11 +29,11 @@ local bytes = tonumber(head[5] or 0) + new_bytes(batch)
 if bytes > most_bytes then return { 'full', bytes } end
 -- messages to a cancelled run no longer wait
 local gone = row and row.status == 'cancelled' and inbox or #taken
--- a plain step after progress changes nothing in the root's record
+-- a plain step changes the root's record only if it resets the tries
 local changes = (row and run == root) or gone > 0 or (progress and held[4] ~= '0')
 local tree = changes and read_tree(root)
 
--- lines that were removed by hand keep their numbers
+-- the numbers of lines that were removed by hand are not issued again
 for _ = lines + 1, after do redis.call('rpush', key('lines', run), lost_line) end
 -- first the commands that add data: a server with full memory refuses them only before a script's first write
 write_batch(batch, row and row.crew or head[4], after + #batch.lines, bytes)
@@ -46,7 +46,7 @@ end
 if gone > 0 then redis.call('hincrby', key('run', run), 'inbox', -gone) end
 if tree then
   tree.waiting = tree.waiting - gone
-  if progress then tree.tries, tree.deaths, tree.died = 0, nil, nil end
+  if progress then tree.tries, tree.deaths, tree.death_token = 0, nil, nil end
   if row and run == root then
     tree.due_at = due_of(batch)
     tree.status, tree.crew, tree.version = row.status, row.crew, row.version

@@ -27,10 +27,10 @@ local function due_of(batch)
   return tonumber(batch.due)
 end
 
--- Takes the place of a line that was removed by hand (journal.ts).
+-- Stands in for a line that was removed by hand (journal.ts).
 local lost_line = '\0lost'
 
--- Lists are ordered by bytes: by creation time and then by id.
+-- The position of a run in ordered lists. They are ordered by bytes: by creation time and then by id.
 local function place_of(row, run)
   return row.created_at .. '\0' .. run
 end
@@ -73,7 +73,7 @@ local function push_lines(list, lines)
   end
 end
 
--- The bytes that a batch adds to a run. A value that the run has is not stored again.
+-- The bytes that a batch adds to a run, without blobs that the run already has.
 local function new_bytes(batch)
   local bytes, is_there = batch.bytes, {}
   for _, blob in ipairs(batch.blobs) do
@@ -83,7 +83,7 @@ local function new_bytes(batch)
   return bytes
 end
 
--- Writes lines, blobs and outputs. `seq` and `bytes` are the run's last entry and size after that.
+-- Writes lines, blobs and outputs. `seq` and `bytes` are the run's last entry and size after the batch.
 local function write_batch(batch, crew, seq, bytes)
   local run = batch.run
   push_lines(key('lines', run), batch.lines)
@@ -91,7 +91,7 @@ local function write_batch(batch, crew, seq, bytes)
   for _, blob in ipairs(batch.blobs) do redis.call('hsetnx', key('blobs', run), blob.hash, blob.bytes) end
   for _, output in ipairs(batch.outputs) do
     local found = key('outputs', joined(crew, output.task, output.fingerprint))
-    -- of outputs completed at the same time, the last one comes first
+    -- of outputs completed at the same time, the last written comes first
     local member = string.format('%016.0f:', redis.call('incr', prefix .. 'made')) .. output.seq .. ':' .. run
     redis.call('zadd', found, output.completed_at, member)
     redis.call('hset', key('outputs-of', run), member, found)

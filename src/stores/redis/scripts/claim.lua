@@ -1,4 +1,4 @@
--- Leases the ready roots of these lanes, or only one root. Returns run, token and id of each, in the order of claims.
+-- Leases the ready roots of these lanes, or only one root. Returns run, token and id of each lease, in claim order.
 local owner, ttl, id = next_argument(), next_number(), next_argument()
 local limit, crew_limit = next_number(), next_number()
 local excluded = {}

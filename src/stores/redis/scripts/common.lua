@@ -1,8 +1,9 @@
--- Functions that all scripts share: arguments, names of keys, the clock, and the records of roots. A script has no rollback, so each
--- checks everything before its first write. KEYS[1] is the prefix of all keys, in braces: a cluster would keep them together.
+-- Functions that all scripts share: arguments, names of keys, the clock, and the records of roots. Scripts have no
+-- rollback, so each script checks everything before its first write. KEYS[1] is the prefix of all keys. It is in
+-- braces, so that a cluster would keep them together.
 local prefix = KEYS[1]
 
--- Reads arguments in order. A missing value is an empty text.
+-- Reads the arguments in order. A missing value is an empty string.
 local argument = 0
 local function next_argument()
   argument = argument + 1
@@ -30,7 +31,7 @@ local now = clock()
 local function key(kind, name)
   return prefix .. kind .. ':' .. name
 end
--- Joins names so that different names give different texts.
+-- Joins names so that different lists of names become different strings.
 local function joined(...)
   local parts = {}
   for index, name in ipairs({ ... }) do parts[index] = #name .. ':' .. name end
@@ -41,15 +42,17 @@ local function is_ended(status)
   return status == 'completed' or status == 'cancelled'
 end
 
--- The record of a root: the lease of its tree, and the inputs of when it is ready (rules/ready.ts).
+-- The record of a root: the lease of its tree, and what decides when it is ready (rules/ready.ts).
 local tree_fields = {
-  'token', 'lease', 'owner', 'expires_at', 'due_at', 'waiting', 'tries', 'deaths', 'died', 'ready_at',
+  'token', 'lease', 'owner', 'expires_at', 'due_at', 'waiting', 'tries', 'deaths', 'death_token', 'ready_at',
   'status', 'crew', 'version', 'format', 'priority',
 }
 local tree_numbers = {
-  token = true, expires_at = true, due_at = true, waiting = true, tries = true, deaths = true, died = true, ready_at = true,
+  token = true, expires_at = true, due_at = true, waiting = true, tries = true, deaths = true, death_token = true,
+  ready_at = true,
 }
 
+-- The record of a root; false if there is none. `was` holds the stored values.
 local function read_tree(root)
   local values = redis.call('hmget', key('run', root), unpack(tree_fields))
   local tree = { run = root, was = {} }
@@ -69,14 +72,14 @@ local function jitter_of(run)
   return sum * 619 % 1000
 end
 
-local most_doublings = 9
+local doubling_limit = 9
 local function ready_at(tree)
   if is_ended(tree.status) then return nil end
   local due = tree.waiting > 0 and now or tree.due_at
   if not due then return nil end
   local expires_at = tree.expires_at or 0
   if tree.tries < 2 then return math.max(due, expires_at) end
-  return math.max(due, now, expires_at) + 2 ^ math.min(tree.tries - 2, most_doublings) * (1000 + jitter_of(tree.run))
+  return math.max(due, now, expires_at) + 2 ^ math.min(tree.tries - 2, doubling_limit) * (1000 + jitter_of(tree.run))
 end
 
 -- Suspects have lanes of their own, since a claim takes at most one.
@@ -85,6 +88,7 @@ local function lane_of(tree)
   return key(kind, joined(tree.crew, tree.version, tree.format, tree.priority))
 end
 
+-- Updates the sets of ready roots, of owners, and of held roots.
 local function change_sets(tree)
   local was = tree.was
   if was.status and was.ready_at then
@@ -132,7 +136,7 @@ end
 
 -- Counts a death: the holder ended, or seems to have ended, without a release.
 local function count_death(tree)
-  if tree.tries > 0 then tree.deaths, tree.died = (tree.deaths or 0) + 1, tree.token end
+  if tree.tries > 0 then tree.deaths, tree.death_token = (tree.deaths or 0) + 1, tree.token end
 end
 
 local function free_tree(tree)
@@ -140,7 +144,7 @@ local function free_tree(tree)
   write_tree(tree)
 end
 
--- Leases a root under a new token, with an id from the caller.
+-- Leases a root under a new token. The caller chooses the id of the lease.
 local function lease_tree(tree, owner, ttl, id, tries)
   if tree.owner and tree.owner ~= owner then count_death(tree) end
   tree.tries = tries
@@ -154,15 +158,16 @@ local function is_held(tree, token, lease)
   return tree and tree.token == token and tree.lease == lease
 end
 
--- Whether the lease of a root has changed since the caller read it and decided, for its machine, whether the holder still runs.
-local function next_is_as_read(root)
+-- Whether the lease of a root is still as the caller read it, which has then decided whether the holder still runs.
+local function is_lease_unchanged(root)
   for _, value in ipairs(redis.call('hmget', key('run', root), 'token', 'lease', 'expires_at')) do
     if next_argument() ~= (value or '') then return false end
   end
   return true
 end
 
--- The ready roots of these lanes, without excluded ones, in the order of claims: highest priority first, then the longest ready.
+-- The ready roots of these lanes, except excluded roots, in claim order: highest priority first, then the longest
+-- ready. Calls `may_claim`, if there is one, with the deaths of each.
 local function ready_roots(lanes, limit, excluded, excluded_count, may_claim)
   local chosen, is_seen = {}, {}
   for _, priority in ipairs({ '1', '0', '-1' }) do
@@ -182,7 +187,7 @@ local function ready_roots(lanes, limit, excluded, excluded_count, may_claim)
         end
       end
     end
-    -- by place too, since Lua's sort isn't stable
+    -- also by place, since Lua's sort isn't stable
     table.sort(ready, function(a, b) return a.at < b.at or (a.at == b.at and a.place < b.place) end)
     for _, each in ipairs(ready) do
       if #chosen < limit and (not may_claim or may_claim(each.lane.deaths)) then chosen[#chosen + 1] = each end

@@ -1,4 +1,4 @@
--- Creates a run, and leases it on request. Returns 'created' and the token, or why it refuses.
+-- Creates a run, and leases it on request. Returns 'created' and the token, or the reason for a refusal.
 local batch = next_batch()
 local most_bytes = next_number()
 local asked = next_argument() -- 'nothing', 'lease' or 'under'

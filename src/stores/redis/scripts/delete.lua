@@ -1,7 +1,7 @@
--- Deletes runs of one tree, with everything that belongs to them. Returns 1, or 0 if the lease or the tree has changed since the
--- caller read it.
+-- Deletes runs of one tree, with everything that belongs to them. Returns 1, or 0 if the lease or the tree has changed
+-- since the caller read it.
 local root = next_argument()
-if not next_is_as_read(root) then return 0 end
+if not is_lease_unchanged(root) then return 0 end
 if redis.call('zcard', key('tree', root)) ~= next_number() then return 0 end
 
 local tree = read_tree(root)

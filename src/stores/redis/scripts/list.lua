@@ -1,5 +1,5 @@
--- One piece of a listing, newest first, merged from ordered lists between two places. Returns the rows, each beginning with its run,
--- and where the next piece starts, if there may be one.
+-- Reads one piece of a listing, newest first, merged from ordered lists between two positions. Returns the rows, each
+-- beginning with its run, and where the next piece starts, if there may be one.
 local lists = next_list(next_argument)
 local from, to = next_argument(), next_argument()
 local limit, only_roots = next_number(), next_argument() == '1'
@@ -10,7 +10,7 @@ for _, status in ipairs(next_list(next_argument)) do
 end
 local crew, forked_from = next_argument(), next_argument()
 
--- Compares bytes, as the lists are ordered: Lua's own comparison depends on the server's locale.
+-- Compares bytes, since the lists are ordered by bytes: Lua's own comparison depends on the server's locale.
 local function is_later(a, b)
   for index = 1, math.min(#a, #b) do
     local of_a, of_b = string.byte(a, index), string.byte(b, index)

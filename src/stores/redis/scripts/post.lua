@@ -1,4 +1,5 @@
--- Leaves a message for a run, which wakes its root. Returns 'posted', 'exists', 'ended', or 'unknown' and the missing run.
+-- Leaves a message for a run, which wakes its root. Returns 'posted', 'exists', 'ended', or 'unknown' and the missing
+-- run.
 local run, root, message, body = next_argument(), next_argument(), next_argument(), next_argument()
 local status = redis.call('hget', key('run', run), 'status')
 if not status then return { 'unknown', run } end

@@ -1,4 +1,4 @@
--- The ready roots of these lanes, in the order of claims. Returns run, lane, priority and since when each is ready.
+-- Lists the ready roots of these lanes in claim order. Returns run, lane, priority and ready time of each.
 local limit = next_number()
 local found = {}
 for index, each in ipairs(ready_roots(next_lanes(), limit, {}, 0)) do

@@ -1,14 +1,18 @@
--- Extends leases, expired or not, unless another process took them. Returns for each how many messages wait, or -1 if it was lost.
+-- Extends leases, expired or not, unless another process took them. Returns for each lease how many messages wait, or
+-- -1 if the lease was lost.
 local ttl = next_number()
-local answers = {}
-for index, asked in ipairs(next_list(function() return { run = next_argument(), token = next_number(), lease = next_argument() } end)) do
+local function next_lease()
+  return { run = next_argument(), token = next_number(), lease = next_argument() }
+end
+local replies = {}
+for index, asked in ipairs(next_list(next_lease)) do
   local tree = read_tree(asked.run)
   if is_held(tree, asked.token, asked.lease) then
     tree.expires_at = now + ttl
     write_tree(tree)
-    answers[index] = tree.waiting
+    replies[index] = tree.waiting
   else
-    answers[index] = -1
+    replies[index] = -1
   end
 end
-return answers
+return replies

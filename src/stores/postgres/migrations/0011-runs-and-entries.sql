@@ -1,14 +1,14 @@
--- Created in the store's schema. Ids and names are compared by their bytes, as everywhere in Reprise. Times are in milliseconds since
--- 1970 by this server's clock, except times from a journal, which are ISO 8601.
+-- Created in the store's schema. Ids and names are compared by their bytes, as everywhere in Reprise. Times are in
+-- milliseconds since 1970 by this server's clock, except times from a journal, which are ISO 8601.
 
--- One narrow row per run: what an append checks and changes. A step changes only seq and hash, which no index has, and half of each
--- page is left free, so that updates stay on the page (HOT). The lease of a root covers its run tree: token to ready_at are used of
--- roots only.
+-- One narrow row per run: what an append checks and changes. A step changes only seq and hash, which are in no index,
+-- and half of each page is left free, so that updates stay on the page (HOT). The lease of a root covers its run tree:
+-- the columns from token to ready_at are used by roots only.
 create table heads (
   id bigint generated always as identity primary key,
   run text collate "C" not null,
   root text collate "C" not null,
-  -- The last entry and its hash, noted with its line, so that lines that were removed later are noticed.
+  -- The last entry and its hash: they show whether lines were removed later.
   seq bigint not null,
   hash text,
   status text not null,
@@ -24,10 +24,10 @@ create table heads (
   waiting integer not null default 0,
   -- Number of claims since the last progress.
   tries integer not null default 0,
-  -- Number of holders that ended without a release since the last progress, and the token of the last of them.
+  -- Number of holders since the last progress that ended without a release, and the token of the last of them.
   deaths integer not null default 0,
-  died bigint not null default 0,
-  -- When it is offered to a worker (src/stores/rules/ready.ts).
+  death_token bigint not null default 0,
+  -- When the run is offered to a worker (src/stores/rules/ready.ts).
   ready_at bigint,
   crew text collate "C" not null,
   version text collate "C" not null,
@@ -45,7 +45,7 @@ create index heads_held_by_crew on heads (crew) where owner is not null;
 create index heads_suspect on heads (crew, version, format, priority, ready_at) where deaths > 0 and ready_at is not null;
 create index heads_suspect_held on heads (owner) where deaths > 0;
 
--- Shared by all runs, so that a lease of a deleted run is never valid for a new run of the same id.
+-- Shared by all runs: the lease of a deleted run is never valid for a new run of the same id.
 create sequence tokens;
 
 -- What a listing shows.
@@ -64,13 +64,14 @@ create table listing (
   inputs text not null,
   summary text not null
 ) with (fillfactor = 70);
--- Listings come newest first. There is no index without a status: an unfiltered list is merged from one ordered piece per status.
+-- Listings are newest first. There is no index without a status, since a listing of all statuses merges one ordered
+-- query per status (listing.ts).
 create index listing_by_crew on listing (crew, status, created_at desc, run desc);
 create index listing_by_status on listing (status, created_at desc, run desc);
 create index listing_by_source on listing (forked_from, created_at desc, run desc) where forked_from is not null;
 create index listing_by_root on listing (root);
 
--- A run's lines as bytes: text and jsonb refuse some lines and change others.
+-- The lines of a run, as bytes: text and jsonb would refuse some lines and change others.
 create table entries (
   run_id bigint not null,
   seq bigint not null,
@@ -98,7 +99,7 @@ create table outputs (
 );
 create index outputs_by_run on outputs (run_id);
 
--- Recorded messages stay, since an id is unique forever.
+-- Taken messages stay, since ids are unique forever.
 create table messages (
   id bigint generated always as identity primary key,
   run_id bigint not null,
@@ -110,8 +111,8 @@ create table messages (
 create unique index messages_by_id on messages (run_id, message);
 create index messages_waiting on messages (run_id, id) where not taken;
 
--- For people and dashboards: one row per run, without its contents. Reprise does not read this view. It shows the listing, which is
--- written when a run's status changes or a task ends, and reads no journal.
+-- For people and dashboards: one row per run, without its contents. Reprise doesn't read this view. It shows the
+-- listing, which is written when the status of a run changes or a task ends, and doesn't read journals.
 create view runs as
 select
   run as run_id,
@@ -142,4 +143,4 @@ comment on view runs is 'One row per run. A run that is executing has used more 
 
 -- The oldest code that may write this schema, by the number of its last migration.
 create table oldest_writer (format integer not null);
-insert into oldest_writer (format) values (10);
+insert into oldest_writer (format) values (11);

@@ -1,6 +1,6 @@
--- One row per run: the listing row and the lease, which are checked together. The lease of a root covers its run tree: the columns
--- from token to ready_at are used by roots only, and ready_at of a child run is null. Ids are never reused: a reader of a run that
--- is deleted meanwhile finds no more entries of it, and none of a new run.
+-- One row per run: the listing row and the lease, which are checked together. The lease of a root covers its run tree:
+-- the columns from token to ready_at are used by roots only, and ready_at of a child run is null. The ids of rows are
+-- never reused: if a run is deleted while it is read, the reader finds no entries of a later run.
 create table runs (
   id integer primary key autoincrement,
   run text not null,
@@ -13,7 +13,7 @@ create table runs (
   updated_at text not null,
   forked_from text,
   root text not null,
-  -- Only grows. A lease is valid by its token and the id of its acquisition. A run without an owner is free.
+  -- Only grows. A lease is identified by its token and the id of its acquisition. A run without an owner is free.
   token integer not null,
   lease text,
   owner text,
@@ -24,13 +24,14 @@ create table runs (
   waiting integer not null default 0,
   -- Number of claims since the last progress.
   tries integer not null default 0,
-  -- Number of holders since the last progress that ended without a release, and the token of the last one.
+  -- Number of holders since the last progress that ended without a release, and the token of the last of them.
   deaths integer not null default 0,
-  died integer not null default 0,
-  -- When the run is offered to a worker. Every write recomputes it, so a claim is a search in an index (src/stores/rules/ready.ts).
+  death_token integer not null default 0,
+  -- When the run is offered to a worker (src/stores/rules/ready.ts). Every write recomputes it, so a claim is a search
+  -- in an index.
   ready_at integer,
-  -- The last entry when the row was last written, and its hash, written in one transaction with the line, so that a line that was
-  -- removed or changed since is detected. Plain steps don't write the row, so they are not noted.
+  -- The last entry when the row was last written, and its hash: they show whether the line was removed or changed
+  -- later. Plain steps don't write the row, so they are not noted.
   last_seq integer not null,
   last_hash text,
   -- Last, since they may be long, and an append reads only columns before them.
@@ -38,11 +39,11 @@ create table runs (
   summary text not null
 );
 create unique index runs_by_run on runs (run);
--- Listings are newest first. There is no index without a status: a listing of all statuses merges one ordered query per status
--- (listing.ts). So these two serve every filter, and find the latest unfinished run past any number of ended ones.
+-- Listings are newest first. There is no index without a status, since a listing of all statuses merges one ordered
+-- query per status (listing.ts). These two serve every filter, and skip any number of ended runs.
 create index runs_by_crew on runs (crew, status, created_at desc, run desc);
 create index runs_by_status on runs (status, created_at desc, run desc);
--- The forks of a run. Most runs are no forks and not in this index.
+-- The forks of a run. Most runs aren't forks, and are not in this index.
 create index runs_by_source on runs (forked_from, created_at desc, run desc) where forked_from is not null;
 -- The runs of a tree.
 create index runs_by_root on runs (root);
@@ -98,10 +99,10 @@ create table messages (
 create unique index messages_by_id on messages (run_id, message);
 create index messages_waiting on messages (run_id) where taken = 0;
 
--- The highest token of any deleted run: a new run of the same id continues from it, so that old holders stay fenced out.
+-- The highest token of any deleted run. New runs continue from it, so that holders of deleted runs stay fenced out.
 create table tokens (floor integer not null);
 insert into tokens (floor) values (0);
 
 -- The oldest code that may write this database, by the number of the last migration that it knows.
 create table oldest_writer (format integer not null);
-insert into oldest_writer (format) values (7);
+insert into oldest_writer (format) values (8);
