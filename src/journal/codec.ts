@@ -162,7 +162,7 @@ function storeValue(text: string, blobs: Blob[]): Json {
 // Reading checks that the bytes have the hash, resolves each value once, however often it is referred to, and limits
 // the expanded size of a line, so that a few kilobytes of references can't become gigabytes.
 
-/** Levels of a whole entry: those of the deepest value allowed, plus those that the entry adds around it. */
+/** Levels of a whole entry: the deepest value allowed, plus the levels that the entry adds around it. */
 const entryLevels = 300
 /** Characters of an encoded entry. */
 export const entryLimit = 268_435_456

@@ -66,7 +66,7 @@ export function movedWords({
 // with a colon stands for one of several tools, inputs or outputs: "tool:lookup_policy", "input:notes",
 // "context:facts".
 
-/** The fields that differ, sorted, including those that only one side has. */
+/** The fields that differ, sorted, including fields that only one side has. */
 export function changedFields(stored: Fingerprint, now: Fingerprint): string[] {
   const fields = new Set([...Object.keys(stored), ...Object.keys(now)])
   return [...fields].filter((field) => ownMember(stored, field) !== ownMember(now, field)).toSorted()

@@ -180,7 +180,7 @@ export interface EntryBodies {
    * `raw` is absent if it is the text of the attempt's last reply, or, for a kickoff by a function, in the journal of
    * the child run. For a nested crew, `within` is the task that made the output, if it isn't the last, and `failures`
    * are the failed tasks that it continued without. For child runs, `spent` is their usage by model, and `calls` are
-   * the calls that they made, in given-up attempts too, but not those that they inherited.
+   * the calls that they made, in given-up attempts too, but not inherited calls.
    */
   'task.completed': {
     readonly raw?: string

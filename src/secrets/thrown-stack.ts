@@ -1,5 +1,5 @@
 // The part of a stack that is useful to users: where their own code threw. Leaves out the frames of Node and Reprise,
-// callers outside the user's code, and frames of libraries, except the one that threw. The result is stored with the
+// callers outside the user's code, and frames of libraries, except where a library threw. The result is stored with the
 // run, so its length is limited, and it contains no messages.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'

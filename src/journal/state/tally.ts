@@ -226,7 +226,7 @@ type PartKey = Omit<Spending, 'usage'>
 
 /** Finds or adds the part that calls belong to. */
 function partFor(spending: Map<string, Spending>, usage: Usage, key: PartKey): Spending {
-  // sums are never combined: two sums that can be priced may add up to one that can't
+  // sums are never combined: two sums with a price may add up to a sum without a price
   const known = key.mixed ? undefined : spending.get(keyOf(key, usage))
   if (known) return known
   if (spending.size < mostParts) return addPart(spending, usage, key)

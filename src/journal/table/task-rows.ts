@@ -114,7 +114,7 @@ export const taskRows: EntryRows<'task'> = {
         if (attempt?.status === 'open') attempt.status = 'void'
       }
       withdrawQuestions(state, task)
-      // the process that started the first attempt had read all earlier entries, so those that have gone missing since
+      // the process that started the first attempt had read all earlier entries, so entries that went missing since
       // weren't about this task; only entries that a resume had recorded as missing before may be
       if (task.lost && attemptNumber(path) === 1) task.lost = excludeEntries(task.lost, state.missing)
       task.status = 'running'

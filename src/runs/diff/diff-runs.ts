@@ -22,7 +22,7 @@ export interface RunDiff {
   readonly inputs: readonly JsonChange[]
   /** The tasks that both runs have, if their order differs. */
   readonly order?: { readonly a: readonly string[]; readonly b: readonly string[] }
-  /** The tasks of b in their order, then those that only a has. Without tasks that a resume recorded as removed. */
+  /** The tasks of b in their order, then the tasks that only a has. Without tasks that a resume recorded as removed. */
   readonly tasks: readonly TaskDiff[]
   toString(): string
 }

@@ -393,7 +393,10 @@ describe('a wrong call is refused, and nothing is spent or made:', () => {
 
   test("a cancellation whose `by` isn't text", async () => {
     const run = await crewOf().kickoff().started
-    await assert.rejects(run.cancel({ by: any(1n) }), { code: 'OPTION_INVALID', message: /by is 1; give a non-empty string/ })
+    await assert.rejects(run.cancel({ by: any(1n) }), {
+      code: 'OPTION_INVALID',
+      message: /by is 1; give a non-empty string/,
+    })
     assert.equal((await run.result()).status, 'completed')
   })
 
