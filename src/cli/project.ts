@@ -67,7 +67,7 @@ export function checkModelName(model: string): string {
 /** The variables to set in .env: that of the key, if the provider needs one, and others. */
 export function variablesToSet(model: string): readonly string[] {
   const { provider } = parseModel(model)
-  return provider.toSet ?? provider.keys.slice(0, 1)
+  return provider.variablesToSet ?? provider.keys.slice(0, 1)
 }
 
 /**
