@@ -1,5 +1,5 @@
-// Executes a run for `reprise run`, `resume`, `fork` and its presets: opens the crew's store, shows progress, stops on Ctrl-C, and
-// prints the result or the next step.
+// Executes a run for `reprise run`, `resume`, `fork` and its presets: opens the crew's store, shows progress, stops on
+// Ctrl-C, and prints the result or the next step.
 import type { Crew } from '../crew/crew.ts'
 import { printFailures } from './output/run-words.ts'
 import { openCrewStore, setAdvice } from '../crew/open-crew.ts'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The entry point of the command `reprise`. It refuses an older Node in one sentence, before it loads any file that such
-// a Node cannot parse.
+// The entry point of the command `reprise`. It refuses an older Node in one sentence, before it loads any file that
+// such a Node cannot parse.
 import * as nodeModule from 'node:module'
 
 try {

@@ -183,8 +183,9 @@ const removedCommands: { readonly [name: string]: readonly string[] | undefined 
 }
 
 /**
- * Builds the program. `onExit` receives the exit code of the command. If `argv` names a command, only that one is added,
- * because adding all of them takes longer than many commands run. Otherwise all are listed, without their options.
+ * Builds the program. `onExit` receives the exit code of the command. If `argv` names a command, only that one is
+ * added, because adding all of them takes longer than many commands run. Otherwise all are listed, without their
+ * options.
  */
 export async function createProgram(onExit: (code: number) => void, argv: readonly string[]): Promise<Program> {
   const program = new Program('reprise')

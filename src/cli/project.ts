@@ -1,6 +1,6 @@
 // Creates a project: checks its name and folder, composes its files, finds out from where it can install Reprise, and
-// writes all files or none. The files are the templates, with the project's name inserted, and others that depend on the
-// model and on the version of Reprise.
+// writes all files or none. The files are the templates, with the project's name inserted, and others that depend on
+// the model and on the version of Reprise.
 import {
   readdirSync,
   readFileSync,
@@ -237,8 +237,8 @@ export function checkFolder(folder: string): void {
 }
 
 /**
- * Writes the files into a temporary folder, and renames it when all are written. If that fails, deletes them and throws a
- * UsageError.
+ * Writes the files into a temporary folder, and renames it when all are written. If that fails, deletes them and throws
+ * a UsageError.
  */
 export function writeProject(folder: string, files: readonly ProjectFile[]): void {
   checkFolder(folder)

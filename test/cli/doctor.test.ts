@@ -199,7 +199,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await writeFile(join(folder.path, '.env'), 'REPRISE_STORE=file:runs\n')
     assert.match(
       checks(await folder.reprise('doctor', '--json'))['store']?.says ?? '',
-      /^file:.*runs, from REPRISE_STORE: not there/,
+      /^file:.*runs, from REPRISE_STORE: does not exist/,
     )
     await folder.reprise('run', ...inputs)
     const found = checks(await folder.reprise('doctor', '--json'))

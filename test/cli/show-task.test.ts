@@ -59,7 +59,10 @@ export const crew = new Crew({ name: 'mixed', tasks: [add, text] })
     assert.match(added.stdout, /returned\n {4}│ \{"sum":3\}/)
     const written = await folder.reprise('show', 'first', '--task', 'text')
     assert.match(written.stdout, /^attempt text#1 {2}refused .*\n.*\n {2}│ Short\n {2}refused by \S+: too short$/m)
-    assert.match(written.stdout, /^attempt text#2 {2}completed .*\n {2}continues from text#1, told: .*too short/m)
+    assert.match(
+      written.stdout,
+      /^attempt text#2 {2}completed .*\n {2}continues from text#1 with the message: .*too short/m,
+    )
   })
 
   test('show prints what the provider executed, the sources of an answer, and what the model received of a result', async () => {

@@ -1,5 +1,5 @@
-// `reprise run --each`: a run for each line of a file. Repeating the command does what is left: without --id, the id of a
-// run is derived from its crew and inputs, so that lines can move; with --id, from the number of its line.
+// `reprise run --each`: a run for each line of a file. Repeating the command does what is left: without --id, the id of
+// a run is derived from its crew and inputs, so that lines can move; with --id, from the number of its line.
 import type { Crew } from '../../crew/crew.ts'
 import { usableInputs } from '../../crew/arguments/run-inputs.ts'
 import { openCrewStore, setAdvice } from '../../crew/open-crew.ts'

@@ -34,8 +34,8 @@ export interface Choice {
 
 /**
  * Finds the named run. `crew` restricts what `latest` means; `crew` and `choice.fits` restrict the list to pick from.
- * Rejects with RUN_NOT_FOUND if there is no such run, or if it belongs to another crew than `crew`, and with a UsageError
- * if the person must pick and there is no terminal.
+ * Rejects with RUN_NOT_FOUND if there is no such run, or if it belongs to another crew than `crew`, and with a
+ * UsageError if the person must pick and there is no terminal.
  */
 export async function findRun(
   store: Store,
@@ -93,7 +93,10 @@ async function pickAnyRun(
   return pickRun(store, which === undefined ? 'Which run?' : `Which is the ${which}?`, rows)
 }
 
-/** Lets the person pick one of several unfinished runs. Returns undefined, for the latest, without several or a terminal. */
+/**
+ * Lets the person pick one of several unfinished runs. Returns undefined, for the latest, without several or a
+ * terminal.
+ */
 export async function pickUnfinished(store: Store, crew: string): Promise<string | undefined> {
   if (!canAsk()) return undefined
   const rows = await someRows(store, crew, isUnfinished)
@@ -175,8 +178,8 @@ interface CrewOfRun {
 
 /**
  * Loads the crew of a run, even if the file exports several crews. `name` is what the person typed for the run; without
- * it, or for `latest`, the newest run that fits decides. Rejects with CREW_NOT_FOUND without a file, or if no run decides
- * between several crews, and with RUN_NOT_FOUND for a run of a crew that the file doesn't export.
+ * it, or for `latest`, the newest run that fits decides. Rejects with CREW_NOT_FOUND without a file, or if no run
+ * decides between several crews, and with RUN_NOT_FOUND for a run of a crew that the file doesn't export.
  */
 export async function loadCrewOfRun(
   { file, crew, store: given }: CrewOptions & GlobalOptions,

@@ -43,8 +43,13 @@ async function chooseTask<T extends NamedTask>(
 }
 
 /** Like `chooseTask`, among the tasks that a run has now. */
-export function chooseRunTask(state: RunState, reference: string | undefined): Promise<TaskState> {
-  return chooseTask(currentTasks(state), reference, `run ${state.run}`)
+export async function chooseRunTask(state: RunState, reference: string | undefined): Promise<TaskState> {
+  const tasks = currentTasks(state).map((task) => {
+    // an error about a task of a nested crew names the child run
+    const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
+    return { name: task.name, id: task.id, description: task.description, child, task }
+  })
+  return (await chooseTask(tasks, reference, `run ${state.run}`)).task
 }
 
 /** Like `chooseTask`, among the tasks of a crew. */

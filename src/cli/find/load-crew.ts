@@ -13,8 +13,8 @@ import type { CommandNext } from '../write-command.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
 
 /**
- * Loads the crew. `fits` chooses between several. Rejects with CREW_NOT_FOUND, which names what the file exports instead,
- * or with a UsageError if the file cannot be loaded.
+ * Loads the crew. `fits` chooses between several. Rejects with CREW_NOT_FOUND, which names what the file exports
+ * instead, or with a UsageError if the file cannot be loaded.
  */
 export async function loadCrew(
   file: string | undefined,

@@ -1,5 +1,5 @@
-// Asks the person at the terminal a run's question: shows its subject, lets the person pick a decision, and asks for the
-// fields of that decision.
+// Asks the person at the terminal a run's question: shows its subject, lets the person pick a decision, and asks for
+// the fields of that decision.
 import { decisions } from '../../engine/inbox/questions.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
@@ -14,8 +14,8 @@ import type { Channel, Terminal } from '../output/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
 
 /**
- * Returns undefined if the person leaves (Esc, Ctrl-C) or `person.signal` is aborted: the question stays open. The answer
- * fits the question; the caller adds who answered. Call it only if `canAsk()`.
+ * Returns undefined if the person leaves (Esc, Ctrl-C) or `person.signal` is aborted: the question stays open. The
+ * answer fits the question; the caller adds who answered. Call it only if `canAsk()`.
  */
 export async function askQuestion(
   { loud }: Pick<Terminal, 'loud'>,

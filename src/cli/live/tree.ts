@@ -161,7 +161,9 @@ function describeActivity(state: RunState, task: TaskState, status: TaskViewStat
   }
 }
 
-/** Returns the ms from the task's start to its end, else to now, or to its last entry if it was stopped or has failed. */
+/**
+ * Returns the ms from the task's start to its end, else to now, or to its last entry if it was stopped or has failed.
+ */
 function taskDuration(
   { status, source, output, startedAt }: TaskState,
   now: number,

@@ -1,5 +1,5 @@
-// Lines at the bottom of a terminal that are redrawn while other output is printed above them. Each update is enclosed in
-// the escape sequences of a synchronized update, so that it never appears half-drawn; terminals without that feature
+// Lines at the bottom of a terminal that are redrawn while other output is printed above them. Each update is enclosed
+// in the escape sequences of a synchronized update, so that it never appears half-drawn; terminals without that feature
 // ignore them. The cursor is never hidden and no mode of the terminal is changed, so a killed process leaves a usable
 // terminal.
 import { columns, cutToWidth } from '../../text/columns.ts'
@@ -91,8 +91,8 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
 }
 
 /**
- * Erases the rows above the cursor, and leaves the cursor in the first of them. Row by row, because some terminals (tmux)
- * save what is erased from the top of the screen down in their history, once per redraw.
+ * Erases the rows above the cursor, and leaves the cursor in the first of them. Row by row, because some terminals
+ * (tmux) save what is erased from the top of the screen down in their history, once per redraw.
  */
 export function eraseRows(rows: number): string {
   return rows === 0 ? '' : `\r${'\u001b[A\u001b[2K'.repeat(rows)}`

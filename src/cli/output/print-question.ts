@@ -1,5 +1,5 @@
-// Prints open questions for people who answer them later: the text, the context (the tasks from the root run down to the
-// child run that asks, with their inputs and outputs so far), and the command that answers, on a line of its own.
+// Prints open questions for people who answer them later: the text, the context (the tasks from the root run down to
+// the child run that asks, with their inputs and outputs so far), and the command that answers, on a line of its own.
 import { answerStep } from '../../engine/inbox/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { AskedQuestion, AskingTask } from '../../journal/state/open-questions.ts'
@@ -72,8 +72,8 @@ export function askingTaskPath(asking: readonly AskingTask[]): string {
 }
 
 /**
- * Prints a line for each input and output. Returns whether everything was shown. `known`: how many levels, from the root,
- * are already shown.
+ * Prints a line for each input and output. Returns whether everything was shown. `known`: how many levels, from the
+ * root, are already shown.
  */
 export function printAsking(channel: Channel, asking: readonly AskingTask[], known = 0): boolean {
   let whole = true

@@ -1,5 +1,5 @@
-// One task of a run in full, as a JSON record and as printed text: its description, every attempt with its model calls and
-// tool calls, and its output.
+// One task of a run in full, as a JSON record and as printed text: its description, every attempt with its model calls
+// and tool calls, and its output.
 import type {
   ToolOutcome,
   AttemptState,
