@@ -346,14 +346,14 @@ test('the name of a worker is shown as the holder of its runs, and proves nothin
 
 test('startWorker refuses invalid crews and options before it starts', async () => {
   const store = memoryStore()
-  await assert.rejects(startWorker([]), /the list of crews is empty; give at least one/)
+  await assert.rejects(startWorker([]), /the list of crews is empty; pass at least one/)
   await assert.rejects(
     startWorker(claims(store) as never),
     /the first argument of startWorker is .*; give a list of crews/,
   )
   await assert.rejects(
     startWorker([claims(store)], { port: 0, host: '192.0.2.1' }),
-    /cannot serve health and metrics on port 0 of 192\.0\.2\.1: .*; give another port or host/,
+    /cannot serve health and metrics on port 0 of 192\.0\.2\.1: .*; choose another port or host/,
   )
   await assert.rejects(startWorker([claims(store)], { concurrency: 0 }), /concurrency is 0; give a whole number/)
   for (const name of ['', ' ', ' a', 'a\nb', 'a\u001B[2Jb', 'a\u2028b', '\u202Eb', 'x'.repeat(101), 7 as never])

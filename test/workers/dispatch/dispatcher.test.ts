@@ -370,7 +370,7 @@ test('once is refused with a dispatcher that calls the worker, naming both', asy
   const { dispatcher } = queue()
   await assert.rejects(startWorker([claims(memoryStore())], { dispatcher, once: true }), {
     code: 'OPTION_INVALID',
-    message: /once is true and the dispatcher queue calls this worker/,
+    message: /once cannot be combined with the dispatcher queue, which calls this worker/,
   })
   await assert.rejects(startWorker([claims(memoryStore())], { dispatcher: { name: 'x' } as never }), {
     code: 'OPTION_INVALID',

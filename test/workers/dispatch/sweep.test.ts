@@ -63,7 +63,8 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
     },
   }
   const served = { store, crews, claim: async () => [] }
-  const report = ({ type }: WorkerEvent | { type: 'store-asked' }) => void (type === 'store-asked' || events.push(type))
+  const report = ({ type }: WorkerEvent | { type: 'store-polled' }) =>
+    void (type === 'store-polled' || events.push(type))
   await sweepStore(served, {
     dispatcher,
     progress: newInProgress(10),
