@@ -1,4 +1,4 @@
-// `reprise/ui`: runs in the protocols that front-ends speak. A browser uses `lastEntryNumber`, `answersFrom` and the
+// The exports of `reprise/ui`: runs in the protocols of front-ends. A browser uses `lastEntryNumber`, `answersFrom` and the
 // types; the rest is for servers.
 export { toAgUiResponse, toAgUiStream } from './ag-ui/ag-ui-stream.ts'
 export type { AgUiEvent, AgUiInput } from './ag-ui/ag-ui-events.ts'

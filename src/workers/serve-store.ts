@@ -153,7 +153,7 @@ export async function pollStore(
   }
 
   async function pollOnce(turn: number): Promise<boolean> {
-    using _ = onTimeout(clock, () => markAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
+    using _ = silenceTimer(clock, () => markAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
     try {
       const isDone = await poll(turn, hints)
       report({ type: 'store-polled', store: url })
@@ -194,10 +194,10 @@ async function listen(
   }
 }
 
-/** Calls `callback` after `silentMs`, unless disposed of before. */
-function onTimeout({ sleep }: Pick<World, 'sleep'>, callback: () => void): Disposable {
+/** Calls `onSilent` after `silentMs`, unless disposed of before. */
+function silenceTimer({ sleep }: Pick<World, 'sleep'>, onSilent: () => void): Disposable {
   const over = new AbortController()
-  sleep(silentMs, over.signal).then(callback, () => undefined)
+  sleep(silentMs, over.signal).then(onSilent, () => undefined)
   return { [Symbol.dispose]: () => over.abort() }
 }
 

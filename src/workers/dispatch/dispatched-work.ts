@@ -1,5 +1,5 @@
 // What a process does for a dispatcher: advances each requested run as soon as there is room, if the run is ready. It
-// claims runs as any worker does, so that crew limits hold and a run that crashes its processes is eventually failed.
+// claims runs as any worker does, so that crew limits hold and a run that crashes its processes is eventually given up.
 import { type AdvanceOutcome, recordedOutcome } from '../../crew/verbs/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'

@@ -150,19 +150,23 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     }
   }
 
-  /** With a dispatcher, which schedules the next slice, the caller has nothing left to do. */
+  /** If the dispatcher schedules the next slice, the caller has nothing left to do. */
   async function answer(run: Lane & AdvanceCall, advanced: AdvanceOutcome): Promise<Response> {
     const now = world.now().getTime()
     const at = advanced.status === 'held' ? advanced.until : nextWakeAt(advanced, now)
     const body = { runId: run.runId, ...outcomeJson(advanced) }
     if (at === undefined) return jsonResponse(200, body)
-    const isScheduled =
-      advanced.status !== 'held' &&
-      (await dispatcher?.wake(run, at).then(
-        () => true,
-        () => false,
-      ))
+    const isScheduled = advanced.status !== 'held' && (await schedule(run, at))
     return isScheduled ? jsonResponse(200, body) : jsonResponse(503, body, { 'retry-after': secondsUntil(at, now) })
+  }
+
+  async function schedule(run: Lane & AdvanceCall, at: number): Promise<boolean> {
+    try {
+      await dispatcher?.wake(run, at)
+      return dispatcher !== undefined
+    } catch {
+      return false
+    }
   }
 }
 
