@@ -11,7 +11,9 @@ export interface ToolOptions<S extends SchemaInput, R> {
   readonly was?: string | readonly string[]
   readonly description: string
   readonly effect?: Effect
-  /** A Standard Schema that can be converted to JSON Schema, such as zod's. The model's input is checked before `run`. */
+  /**
+   * A Standard Schema that can be converted to JSON Schema, such as zod's. The model's input is checked before `run`.
+   */
   readonly input: S
   readonly run: (input: InferOutput<S>, context: ToolContext) => R
   /** Identifies a `once` call: two calls with the same key are the same call. Default: the whole input. */

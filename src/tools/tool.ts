@@ -34,7 +34,9 @@ export type ReadFile = (file: Json | undefined) => Promise<Uint8Array>
 /** What `settle` found out about a call whose outcome was not recorded. */
 export type Settlement = { readonly happened: true; readonly result: unknown } | { readonly happened: false }
 
-/** A tool for agents, made by `tool()`. Functions are declared as methods, so that one list accepts tools of any input. */
+/**
+ * A tool for agents, made by `tool()`. Functions are declared as methods, so that one list accepts tools of any input.
+ */
 export interface Tool<Input = never, Result = unknown> {
   readonly name: string
   /** Earlier names: calls recorded under one of them count as calls of this tool. */

@@ -73,7 +73,10 @@ function isoTime(at: number | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }
 
-/** The time that a claimed run has: `until` ends it between two steps, `signal` at once. Dispose of it when the run leaves. */
+/**
+ * The time that a claimed run has: `until` ends it between two steps, `signal` at once. Dispose of it when the run
+ * leaves.
+ */
 export interface Slice extends Disposable {
   readonly until: AbortSignal
   readonly signal: AbortSignal

@@ -39,9 +39,9 @@ export interface McpOptions {
   /** Effects by the server's names of tools. They override the server's annotations. */
   readonly effects?: { readonly [name: string]: Effect }
   /**
-   * Tools whose results are cached for the run, as with `cache` of a tool: `true` for all `read` tools, or a list of the
-   * server's names. Tools of two servers with equal name, description, schema and version share cached results: set a
-   * prefix or a version for one of the servers.
+   * Tools whose results are cached for the run, as with `cache` of a tool: `true` for all `read` tools, or a list of
+   * the server's names. Tools of two servers with equal name, description, schema and version share cached results: set
+   * a prefix or a version for one of the servers.
    */
   readonly cache?: boolean | readonly string[]
   /** Change it when the server changes: stored outputs that used its tools become stale. */

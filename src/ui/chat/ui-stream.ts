@@ -42,10 +42,10 @@ export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): Read
 }
 
 /**
- * Returns the chunks of `toUIMessageStream` as a Response, for `DefaultChatTransport`. Pass the request to continue where
- * a client stopped (`Last-Event-ID`). The status is 204 if there is nothing to resume: the client has all of an ended
- * run, or a GET asks for a run that doesn't exist. For other requests, rejects with RUN_NOT_FOUND if the run doesn't
- * exist. Rejects with OPTION_INVALID or OPTION_UNKNOWN for bad options.
+ * Returns the chunks of `toUIMessageStream` as a Response, for `DefaultChatTransport`. Pass the request to continue
+ * where a client stopped (`Last-Event-ID`). The status is 204 if there is nothing to resume: the client has all of an
+ * ended run, or a GET asks for a run that doesn't exist. For other requests, rejects with RUN_NOT_FOUND if the run
+ * doesn't exist. Rejects with OPTION_INVALID or OPTION_UNKNOWN for bad options.
  */
 export async function toUIMessageResponse(
   run: Run,

@@ -69,7 +69,9 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     listed = ready.filter((run) => !waking.has(run.run) && !advancing.has(run.run) && wakes.isDue(run))
   }
 
-  /** A claim frees the leases of dead processes on this machine, so that their runs become ready. This one claims none. */
+  /**
+   * A claim frees the leases of dead processes on this machine, so that their runs become ready. This one claims none.
+   */
   async function freeDeadLeases(): Promise<void> {
     if (clock.monotonic() - freedAt < pollMs / 2) return
     freedAt = clock.monotonic()
