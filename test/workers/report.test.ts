@@ -42,7 +42,7 @@ test('metrics of a worker are in the text format of Prometheus', () => {
     assert.ok(lines.includes(line), line)
 })
 
-test('every line of the metrics is valid, whatever the name of the crew', () => {
+test('every line of the metrics is valid for any name of a crew', () => {
   const metrics = createMetrics(() => new Date())
   metrics.record({ ...started, crews: ['a "quoted"\\ name\nof two lines'] })
   metrics.record({ type: 'store-polled', store: 'memory:' })

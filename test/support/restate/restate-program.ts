@@ -17,7 +17,7 @@ export const program: ServerProgram = {
   ready: 'Admin API starting on',
   killedBy: 'SIGKILL',
   stoppedBy: 'SIGTERM',
-  asWhoever: true,
+  anyUser: true,
 }
 
 /** Throws if there is no binary for this platform. */

@@ -31,5 +31,5 @@ export interface ServerProgram {
   readonly killedBy: NodeJS.Signals
   readonly stoppedBy: NodeJS.Signals
   /** Whether root may execute it, too. */
-  readonly asWhoever?: true
+  readonly anyUser?: true
 }

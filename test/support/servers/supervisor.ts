@@ -13,7 +13,7 @@ import type { Launch, ServerProgram } from './server-program.ts'
 
 const { kind, parent, settings, files, env } = JSON.parse(process.argv[2] ?? '') as ServerPlan
 const { program } = (await import(`../${kind}/${kind}-program.ts`)) as { program: ServerProgram }
-const user = program.asWhoever ? undefined : unprivileged()
+const user = program.anyUser ? undefined : unprivileged()
 const password = randomBytes(12).toString('hex')
 let folder = ''
 let port = 0

@@ -270,7 +270,7 @@ test('a slice ends in time after a garbage collection', async () => {
   const begun: string[] = []
   const take = async (name: string): Promise<void> => {
     begun.push(name)
-    // enough that memory is cleaned up a few times
+    // enough for several garbage collections
     for (let time = 0; time < 20; time++)
       await wait(
         1,

@@ -1,4 +1,4 @@
-// Functions that are called by HTTP: `advanceHandler` behind a real server, and the dispatcher that calls it.
+// Functions that are called over HTTP: `advanceHandler` behind a real server, and the dispatcher that calls it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -49,7 +49,7 @@ async function said(answer: Promise<Response> | Response): Promise<Said> {
   }
 }
 
-/** Tasks that take a step each; a slice ends after the first of them. */
+/** Tasks of one step each. A slice ends after the first. */
 function sliced(options: Partial<AdvanceHandlerOptions> = {}) {
   const done: string[] = []
   const take = (name: string): Promise<void> => wait(5).then(() => void done.push(name))
@@ -238,7 +238,7 @@ test('invalid options are refused with their value, except the secret', () => {
   })
 })
 
-/** A server on loopback that answers by a handler. */
+/** Serves a handler on loopback. */
 async function serve(handler: (request: Request) => Promise<Response>) {
   const server = createServer(async (incoming, outgoing) => {
     const chunks = await Array.fromAsync(incoming)
