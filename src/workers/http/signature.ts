@@ -1,5 +1,5 @@
-// Signatures of calls: an HMAC over time, id and body with a shared secret. Without the secret, nobody can advance
-// runs, and a call that was intercepted expires.
+// Signatures of calls: an HMAC over time, id and body with a shared secret. Runs cannot be advanced without the secret,
+// and an intercepted call expires.
 import type { webcrypto } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { check, type Check } from '../../base/options.ts'

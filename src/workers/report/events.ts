@@ -58,7 +58,7 @@ export type WorkerEvent =
   | { readonly type: 'cut-off'; readonly runs: readonly string[] }
   | { readonly type: 'stopped' }
 
-/** Events inside a worker: those that users receive, and answered polls of a store. */
+/** Events inside a worker: the public ones, and answered polls of a store. */
 export type WorkerPartEvent = WorkerEvent | { readonly type: 'store-polled'; readonly store: string }
 
 export type OnWorkerEvent = (event: WorkerPartEvent) => void
