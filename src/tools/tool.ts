@@ -48,7 +48,7 @@ export interface Tool<Input = never, Result = unknown> {
   readonly maxSeconds?: number | undefined
   readonly cache?: boolean | undefined
   readonly settles: boolean
-  /** Which calls a person must approve: all, or those that `approval` selects. */
+  /** Which calls a person must approve: all, or some, which `approval` selects. */
   readonly asks?: 'always' | 'sometimes' | undefined
   /** Set for tools that a provider defines and may execute. May contain credentials. */
   readonly provider?: ProviderTool | undefined
