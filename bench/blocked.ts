@@ -1,5 +1,5 @@
-// How long the store keeps the event loop: the time inside of SQLite's calls, added up within a turn of the loop.
-// Whatever else a turn does (the engine, the AI SDK, collecting garbage between the calls) is not the store's.
+// How long the store blocks the event loop: the time inside SQLite's calls, summed for each turn of the loop. Other
+// work of a turn (the engine, the AI SDK, garbage collection between calls) doesn't count.
 import { StatementSync } from 'node:sqlite'
 
 const methods = ['run', 'get', 'all'] as const
@@ -7,7 +7,7 @@ const methods = ['run', 'get', 'all'] as const
 export interface Blocked {
   /** Milliseconds of the worst turn. */
   readonly longest: number
-  /** How much of it was the commit, which waits for the disk. */
+  /** Milliseconds of its commit, which waits for the disk. */
   readonly commit: number
 }
 
@@ -23,7 +23,7 @@ export function watchStore(): Blocked & Disposable {
     if (turn.longest > worst.longest) Object.assign(worst, turn)
     if (counting) return
     counting = true
-    // comes before the store's next commit, which is an immediate too and is asked for later
+    // runs before the store's next commit, which is scheduled later, also by setImmediate
     setImmediate(() => {
       counting = false
       turn = { longest: 0, commit: 0 }

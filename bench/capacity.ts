@@ -1,5 +1,5 @@
-// Thousands of runs at once in one process, on a model that takes a second: the processor time of a durable model task
-// beside that of the same calls through the AI SDK alone. Each side has a process of its own.
+// Thousands of runs at once in one process, on a model that takes a second: the processor time of a durable model task,
+// compared with that of the same calls through the AI SDK alone. Each side has its own process.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ async function reportOf(side: ChildProcess): Promise<Usage> {
   return usage
 }
 
-/** As cheap as a model can be: all processor time is that of its callers. */
+/** A model that needs almost no processor time, so that its callers' is measured. */
 const model: Exclude<LanguageModel, string> = {
   specificationVersion: 'v4',
   provider: 'bench.chat',
@@ -85,7 +85,7 @@ const model: Exclude<LanguageModel, string> = {
   doStream: () => Promise.reject(new Error('not streamed')),
 }
 
-/** One run on each side: the same calls, one after another. */
+/** One run on each side, with the same sequence of calls. */
 function workOf(side: string, database: string): () => Promise<void> {
   const names = Array.from({ length: tasks }, (_, index) => `letter-${index}`)
   if (side === 'sdk') {

@@ -1,5 +1,5 @@
-// What it takes a worker to ask for work where others are at work: with many runs that are held against 10 (on SQLite
-// 10,000). Nothing waits, which is how most such questions end; and one run waits, which is found and leased.
+// The time of a claim while other workers hold many runs (10,000 on SQLite), compared with 10 held runs. In one case no
+// run is ready, as for most claims; in the other, one run is ready and is leased.
 import { join } from 'node:path'
 import { currentOwner } from '../src/stores/owner.ts'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'
@@ -10,7 +10,7 @@ import { stepLine } from './steps.ts'
 
 const many = 10_000
 const few = 10
-/** As many as a commit takes. */
+/** Runs per commit. */
 const atOnce = 256
 export const ttlMs = 3_600_000
 const crew = 'claims'
@@ -28,7 +28,7 @@ export async function benchClaim(folder: string): Promise<Figure[]> {
   return figures
 }
 
-/** Both stores have so many held runs more afterwards. */
+/** Compares claims on the two stores. Both have more held runs afterwards. */
 export async function compareClaims(
   { crowded, quiet }: { readonly crowded: Store; readonly quiet: Store },
   runs: string,
@@ -55,7 +55,7 @@ function found(crowded: readonly number[], quiet: readonly number[]): Omit<Figur
   return { value: ratio, note: `${noteOf(median(crowded), median(quiet))}; ${spread}` }
 }
 
-/** One more run is held afterwards, in both stores alike. */
+/** Measures the claim of one ready run, which is held afterwards. */
 async function claimWaiting(store: Store): Promise<[number]> {
   await create(store)
   const start = performance.now()
@@ -84,7 +84,7 @@ export async function hold(store: Store, runs: number): Promise<Lease[]> {
 const bytes = stepLine()
 let created = 0
 
-/** A run that has begun, and wants a worker unless it is leased. */
+/** A started run, which is ready unless it is leased. */
 async function create(store: Store, asked?: Parameters<Store['create']>[2]): Promise<Lease | undefined> {
   const number = created++
   const at = new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString()

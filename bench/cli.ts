@@ -1,5 +1,5 @@
-// What a command costs beside a bare `node -e 0`: each in fresh processes, in turn, from the built JavaScript that
-// users get.
+// The time of a command compared with a bare `node -e 0`: each in new processes, in turn, from the built JavaScript
+// that users install.
 import { execFileSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ export async function benchCli(folder: string): Promise<Figure[]> {
   const crew = benchCrew(store)
   for (let done = 0; done < runs; done += 100) await Promise.all(Array.from({ length: 100 }, () => crew.kickoff()))
   await crew.close()
-  // caches of compiled code are part of what users have, and this one is of this bench alone
+  // users have a cache of compiled code, too; this one belongs to this bench alone
   const tmp = join(folder, 'tmp')
   await mkdir(tmp)
   const env = { PATH: process.env['PATH'], TMPDIR: tmp }

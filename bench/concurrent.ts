@@ -40,8 +40,7 @@ export async function benchConcurrent(folder: string): Promise<Figure[]> {
     }
   }
 
-  // both tables grow alike: entries of short runs share the pages of the index, those of long ones have pages of their
-  // own to write
+  // both tables grow in the same way: entries of short runs share index pages, while those of long runs have their own
   const figures = [await measure('their first 600 steps'), await measure('their next 600')]
   table.close()
   await Promise.all(steppers.map((stepper) => stepper.finish()))

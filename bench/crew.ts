@@ -1,11 +1,11 @@
-// The crews of whole runs: one task on a scripted model that answers when it is allowed to, one task that calls a tool
-// again and again, and many tasks that know nothing of one another.
+// Crews for benches of whole runs: one task on a scripted model that answers on command, one task that calls a tool
+// repeatedly, and many independent tasks.
 import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel, type ScriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 
 export interface Gate {
-  /** How many calls wait now. */
+  /** Number of waiting calls. */
   waiting: number
   readonly open: Promise<void>
 }
@@ -19,7 +19,7 @@ export function benchCrew(store: string, gate?: Gate): Crew {
   })
 }
 
-/** One agent that looks at so many pages, one in each turn, and then answers. */
+/** An agent that reads this many pages, one per turn, and then answers. */
 export function toolCrew(store: string, turns: number): Crew {
   const pages = Array.from({ length: turns }, (_, page) => page)
   const input = z.object({ page: z.number() })

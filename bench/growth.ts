@@ -1,5 +1,5 @@
-// What the engine itself takes for a task, in memory, in a crew of few tasks and in one of many: a step must not look
-// through all the others.
+// The engine's time per task, with a store in memory, in a crew of few tasks and in one of many: a step must not
+// iterate over all other tasks.
 import { functionCrew, modelCrew } from './crew.ts'
 import type { Figure } from './report.ts'
 import { median, ratioOf, takeTurns } from './rounds.ts'
@@ -51,7 +51,7 @@ async function measure(what: string, make: MakeCrew, sizes: readonly number[]): 
 }
 
 /**
- * Milliseconds for each task of one run, with its part of the start. The crew is made before, and the store has no
+ * Milliseconds per task of one run, including its share of the start. The crew is created before, and the store has no
  * other run.
  */
 async function timeOf(make: MakeCrew, tasks: number): Promise<{ milliseconds: number; done: number }> {
@@ -61,7 +61,7 @@ async function timeOf(make: MakeCrew, tasks: number): Promise<{ milliseconds: nu
   await using crew = make('memory:', tasks, () => {
     done += 1
     if (done === 1) first = performance.now()
-    // not by a timer: nothing here waits for anything, and a timer might never have its turn
+    // not by a timer, which might never fire, since nothing here waits
     if (performance.now() - first > longestMs) stop.abort()
     return done
   })

@@ -1,6 +1,5 @@
-// Finding things among 10,000 runs of 20 steps against the same among 100: what is looked up must not cost more because
-// there is more history. All runs but the oldest are completed, which is the worst case for finding the latest
-// unfinished one.
+// Lookups among 10,000 runs of 20 steps, compared with 100 runs: history must not make a lookup slower. All runs but
+// the oldest are completed, which is the worst case for finding the latest unfinished run.
 import { join } from 'node:path'
 import { hashBytes } from '../src/journal/hash.ts'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'
@@ -12,7 +11,7 @@ import { stepLine } from './steps.ts'
 const many = 10_000
 const few = 100
 const steps = 20
-/** As many as a commit takes. */
+/** Runs per commit. */
 const atOnce = 256
 const crews = ['claims', 'kyc', 'letters', 'audit']
 const tasks = ['facts', 'assess', 'note']
@@ -70,7 +69,7 @@ async function filled(path: string, runs: number): Promise<Store> {
 
 const bytes = stepLine()
 
-/** The entries that a run has around its steps are counted as steps: they are seldom longer. */
+/** All entries of a run count as steps: the others are seldom longer. */
 function batchOf(run: number): Batch {
   const lines = Array.from({ length: steps + 2 + 2 * tasks.length }, (_, index) => ({ seq: index + 1, bytes }))
   const outputs = tasks.map((task, index) => ({ task, fingerprint: fingerprint(run, task), seq: 8 * (index + 1) }))
@@ -94,7 +93,7 @@ function rowOf(run: number): RunRow {
   }
 }
 
-/** As long as a real one, and in the order of time, as those are. */
+/** An id as long as a real one, and ordered by time as real ones are. */
 function idOf(run: number): string {
   return `019b7c00-${String(run).padStart(4, '0')}-7000-8000-0123456789ab`
 }
@@ -103,7 +102,7 @@ function crewOf(run: number): string {
   return crews[run % crews.length] as string
 }
 
-/** Made before, so that no lookup pays for it. */
+/** Computed before the lookups, so that it isn't measured. */
 const fingerprints = Object.fromEntries(
   [...tasks, unknown].map((task) => [task, Array.from({ length: many }, (_, run) => hashBytes(`${task} ${run}`))]),
 )

@@ -7,7 +7,7 @@ export const runs = 100
 const stepsATurn = 20
 
 export interface HundredRuns {
-  /** A number of steps of each; the milliseconds that all of them took. */
+  /** Appends `stepsATurn` steps to each run; returns the milliseconds for all of them. */
   turn(): Promise<[number]>
   finish(): Promise<void>
 }
@@ -21,12 +21,12 @@ export async function openHundredRuns(store: Store): Promise<HundredRuns> {
   }
 }
 
-/** As many steps of all of them, by something else that does one of each at a time. */
+/** The same number of steps by another implementation, one step of each run at a time. */
 export function rawTurn(all: () => Promise<unknown>): Promise<[number]> {
   return timed(() => times(all))
 }
 
-/** How many steps a second, by what turns took. */
+/** Steps per second, from the milliseconds of rounds. */
 export function rate(taken: readonly number[]): string {
   return Math.round((runs * stepsATurn * 1000) / median(taken)).toLocaleString('en')
 }

@@ -1,16 +1,16 @@
-// What `import 'reprise'` costs beside `import 'ai'`: both in fresh processes, one after the other in turn, from the
-// built JavaScript that users get, in a folder where both are found.
+// The time of `import 'reprise'` compared with `import 'ai'`: each in new processes, in turn, from the built JavaScript
+// that users install.
 import { execFileSync } from 'node:child_process'
 import { install } from './install.ts'
 import type { Figure } from './report.ts'
 
-/** How many processes each median is of. */
+/** Number of processes of which each median is taken. */
 const processes = 15
 
 export async function benchImport(folder: string): Promise<Figure[]> {
   await install(folder)
   const times: { reprise: number[]; ai: number[] } = { reprise: [], ai: [] }
-  // The first of each is thrown away: it reads the files from the disk.
+  // the first process of each side isn't counted: it reads the files from the disk
   for (let round = 0; round <= processes; round += 1) {
     for (const name of ['reprise', 'ai'] as const) {
       const time = timeOf(name, folder)

@@ -1,4 +1,4 @@
-// Reprise as a user has it: built, and found by its name in a folder, beside the packages that it needs.
+// Installs Reprise as users do: built, and in node_modules of a folder, with the packages that it needs.
 import { execFileSync } from 'node:child_process'
 import { copyFile, mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'

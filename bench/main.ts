@@ -1,5 +1,5 @@
-// npm run bench: every ratio next to its target. A missed target is reported and fails nothing; a bench that breaks
-// does.
+// npm run bench: prints every figure next to its target. A missed target does not change the exit code; an error in a
+// bench does.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

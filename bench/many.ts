@@ -1,4 +1,4 @@
-// Many runs in one process: a thousand that are live at once, and ten thousand, one after another and a thousand at a
+// Many runs in one process: a thousand at once, and ten thousand in all, first one after another, then a thousand at a
 // time.
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -13,12 +13,12 @@ const live = 1_000
 const total = 10_000
 const looks = [1_000, 5_000, total]
 
-/** A thousand runs that all wait for their model. */
+/** A thousand runs that wait for their model at once. */
 export async function benchLive(folder: string): Promise<Figure[]> {
   const { promise: open, resolve } = Promise.withResolvers<void>()
   const gate: Gate = { waiting: 0, open }
   const crew = benchCrew(`sqlite:${join(folder, 'live.db')}`, gate)
-  // what the first run loads belongs to no run
+  // the first run loads what all runs share
   await benchCrew(`sqlite:${join(folder, 'first.db')}`).kickoff()
   const before = heapInUse()
   const resident = process.memoryUsage.rss()

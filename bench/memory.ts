@@ -1,4 +1,4 @@
-// What is held in memory when everything that is not used any more has been thrown away.
+// Memory in use after garbage collection.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

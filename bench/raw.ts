@@ -1,14 +1,14 @@
-// The raw limits: the time of node:sqlite for the same bytes without checks, hashes, order or leases. One table, one
-// blob per row, WAL with full syncing, as the store has it. Beside it the same table with the least that makes a row
-// findable: its run and number, and a unique index on them.
+// The raw limits: the time of node:sqlite for the same bytes without checks, hashes, order or leases. One table has one
+// blob per row, in WAL mode with full syncing, like the store. Another table also has the minimum for finding a row:
+// run and number, with a unique index.
 import { DatabaseSync } from 'node:sqlite'
 
 export interface RawTable {
-  /** One row, synced. */
+  /** Inserts one row and syncs it. */
   insert(bytes: Uint8Array): void
-  /** Many rows, and one sync for all of them. */
+  /** Inserts many rows, with one sync. */
   insertGroup(rows: readonly Uint8Array[]): void
-  /** Reads every row and parses it; gives how many. */
+  /** Reads and parses every row; returns how many there are. */
   readAndParse(): number
   close(): void
 }
@@ -41,7 +41,7 @@ export function rawTable(path: string): RawTable {
   }
 }
 
-/** Row `index` of every group is the next one of run `index`, and a lone row that of the first run. */
+/** Row `index` of every group is the next row of run `index`; a single row is the next of the first run. */
 export function indexedTable(path: string): Pick<RawTable, 'insert' | 'insertGroup' | 'close'> {
   const db = openRaw(path)
   db.exec(
@@ -66,7 +66,7 @@ export function indexedTable(path: string): Pick<RawTable, 'insert' | 'insertGro
 
 function openRaw(path: string): DatabaseSync {
   const db = new DatabaseSync(path)
-  // pages as large as the store's: the same work for the disk
+  // the store's page size, so that the disk has the same work
   db.exec('pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = full')
   return db
 }

@@ -1,4 +1,4 @@
-// What the benches say, as one table, with the machine and the versions that they were measured on.
+// Formats the figures of the benches as one table, with the machine and the versions.
 import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
 
@@ -7,7 +7,7 @@ export interface Figure {
   readonly value: number
   /** Printed after the number. Default: a ratio. */
   readonly unit?: string
-  /** Without one, a figure is only shown. */
+  /** A figure without a target is only shown. */
   readonly target?: { readonly most: number } | { readonly least: number }
   readonly note?: string
 }

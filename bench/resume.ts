@@ -1,5 +1,5 @@
-// Resuming a run of 10,000 steps (reading its lines, checking their chain, decoding and folding them) against reading
-// and parsing the same lines from a bare table.
+// Resuming a run of 10,000 steps (reading its lines, checking their chain, decoding and folding them), compared with
+// reading and parsing the same lines from a bare table.
 import { join } from 'node:path'
 import { readRun } from '../src/read/read-run.ts'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'

@@ -1,16 +1,16 @@
 // Timing on a shared machine: the sides of a comparison take turns, so that other load slows all of them, and medians
-// are compared, so that an occasional stall of the disk decides nothing.
+// are compared, so that an occasional stall of the disk doesn't matter.
 
 export interface Comparison {
   readonly rounds: number
-  /** How often each side works in its turn. */
+  /** How often a side is repeated in its turn. */
   readonly perRound: number
   readonly ours: () => Promise<unknown> | void
   readonly raw: () => Promise<unknown> | void
 }
 
 export interface Compared {
-  /** Median milliseconds of one time. */
+  /** Median milliseconds of one repetition. */
   readonly ours: number
   readonly raw: number
   readonly ratio: number
@@ -40,7 +40,7 @@ export async function takeTurns<Name extends string>(
   const names = Object.keys(sides) as Name[]
   const taken = Object.fromEntries(names.map((name) => [name, [] as number[]])) as { [Side in Name]: number[] }
   for (let round = 0; round < warming + rounds; round++) {
-    // who goes first changes: the next one finds the disk as the one before left it
+    // the order rotates, since each side finds the disk as the one before has left it
     const first = round % names.length
     for (const name of [...names.slice(first), ...names.slice(0, first)]) {
       const times = await sides[name]()
@@ -51,8 +51,8 @@ export async function takeTurns<Name extends string>(
 }
 
 /**
- * The ratio of two sides that measured once in each round, and between what at least half of the rounds alone say it
- * is.
+ * The ratio of two sides that were measured once in each round, and the range in which the ratios of the middle half of
+ * the rounds lie.
  */
 export function ratioOf(ours: readonly number[], raw: readonly number[]): { ratio: number; spread: string } {
   const each = ours.map((time, round) => time / (raw[round] ?? Number.NaN)).toSorted((a, b) => a - b)

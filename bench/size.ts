@@ -1,5 +1,5 @@
-// What is stored for 10,000 steps of 1 KB, in runs of 10, 100 and 1,000 steps: the lines alone, and the whole database
-// file with rows, indexes and blobs, behind a checkpoint.
+// The stored bytes of 10,000 steps of 1 KB, in runs of 10, 100 and 1,000 steps: the lines alone, and the whole database
+// file with rows, indexes and blobs, after a checkpoint.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'

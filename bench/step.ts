@@ -1,4 +1,4 @@
-// One durable step: encoded, hashed, folded, appended and synced, against a bare synced insert of the same bytes.
+// One durable step: encoded, hashed, folded, appended and synced, compared with a bare synced insert of the same bytes.
 import { join } from 'node:path'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import { rawTable } from './raw.ts'
@@ -11,7 +11,7 @@ export async function benchStep(folder: string): Promise<Figure[]> {
   const stepper = await openStepper(engineOn(store))
   const raw = rawTable(join(folder, 'raw.db'))
   const line = stepLine()
-  // a process in the middle of its work: code that has run before
+  // warms up, as in a long-running process
   await takeSteps(stepper, 5_000)
   const compared = await compare({
     rounds: 60,

@@ -1,5 +1,4 @@
-// Runs that do nothing but record steps of 1 KB: what a crew's agent appends, through the engine's own writer, without
-// the model.
+// Runs that only record steps of 1 KB: the entries of a crew's agent, through the engine's own writer, without a model.
 import { createRun } from '../src/engine/run/create-run.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../src/engine/definition.ts'
 import { openEngine, realWorld } from '../src/engine/world.ts'
@@ -21,7 +20,7 @@ export function engineOn(store: Store): Engine {
   return openEngine(store, realWorld())
 }
 
-/** A run whose one task has begun. */
+/** A run whose only task has started. */
 export async function openStepper(engine: Engine): Promise<Stepper> {
   const run = engine.world.newRunId()
   const hold = await createRun(engine, crew, { run, inputs: {} })
@@ -39,14 +38,14 @@ export async function openStepper(engine: Engine): Promise<Stepper> {
   }
 }
 
-/** So many steps of one run, many to an append: for benches that measure something else. */
+/** Records steps of one run, many per append, for benches that measure something else. */
 export async function takeSteps({ step }: Stepper, steps: number): Promise<void> {
   for (let taken = 0; taken < steps; taken += 500) {
     await Promise.all(Array.from({ length: Math.min(500, steps - taken) }, step))
   }
 }
 
-/** What a step stores. */
+/** The encoded entry of a step. */
 export function stepLine(): Uint8Array {
   const stamp = { seq: 1_000, at: new Date().toISOString(), token: 1, prev: '-'.repeat(43) }
   return encodeEntry(stepEntry(1_000), stamp).bytes
@@ -55,7 +54,7 @@ export function stepLine(): Uint8Array {
 const words = 'the claim is covered, the loss was reported in time, and the file is complete; '
 const text = words.repeat(Math.ceil(payloadBytes / words.length)).slice(0, payloadBytes)
 
-/** A model's reply of 1 KB of text, with what a provider tells beside it. */
+/** A model's reply of 1 KB of text, with the metadata of a provider. */
 function stepEntry(turn: number): NewEntry {
   return {
     type: 'model.replied',

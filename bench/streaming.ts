@@ -1,4 +1,4 @@
-// What it takes to hear a model: a call over the wire that is streamed to a listener, against the same call in one
+// The cost of streaming: a model call over the wire that is streamed to a listener, compared with the same call in one
 // piece.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import type { Figure } from './report.ts'
 import { compare } from './rounds.ts'
 
 export async function benchStreaming(): Promise<Figure[]> {
-  // in a thread of its own, so that what the server does is not counted
+  // in its own thread, so that the server's work isn't counted
   const worker = new Worker(`(${server.toString()})()`, { eval: true })
   const [port] = (await once(worker, 'message')) as [number]
   const figures: Figure[] = []
@@ -38,8 +38,8 @@ export async function benchStreaming(): Promise<Figure[]> {
 }
 
 /**
- * Answers with as many pieces as the path says, each of five characters, as fast as it can. Its text is what the thread
- * runs.
+ * Answers with the number of pieces in the path, each of five characters, as fast as it can. The thread runs the source
+ * of this function.
  */
 function server(): void {
   const { createServer } = process.getBuiltinModule('node:http')

@@ -1,5 +1,5 @@
-// The page of the studio with a long run and with many runs, in Chromium: the longest task of its main thread in
-// Chromium's own trace, while it opens and while it is scrolled from one end to the other.
+// The studio's page with a long run and with many runs, in Chromium: the longest task of its main thread in Chromium's
+// trace, while the page opens and while it is scrolled from one end to the other.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ async function roundIn(browser: Browser, url: string, shows: string): Promise<Ro
   const opening = await traced(session, async () => {
     await page.goto(url)
     await page.locator(shows).first().waitFor()
-    // what was begun by then is painted
+    // until pending work is painted
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
   })
   let rows = 0
@@ -73,7 +73,7 @@ async function roundIn(browser: Browser, url: string, shows: string): Promise<Ro
   return { opening, scrolling, rows }
 }
 
-/** To the end, a few windows at a time, with pages of a list as they come. Gives how many rows there are. */
+/** Scrolls to the end, a few screens at a time, while the list loads. Returns the number of rows. */
 async function scrolled(page: Page): Promise<number> {
   return (await page.evaluate(`new Promise((resolve) => {
     const step = () => {
@@ -89,7 +89,7 @@ async function scrolled(page: Page): Promise<number> {
 
 interface Traced {
   readonly longestMs: number
-  /** The most that a task took of a processor: what others on the machine take is not in it. */
+  /** Longest processor time of a task, without the other load of the machine. */
   readonly busyMs: number
   readonly tasks: number
 }

@@ -1,5 +1,5 @@
-// Whole runs, as a crew's user starts them: what a turn with a tool and a task that is a function take, beside a raw
-// durable insert into an indexed table and beside LangGraph.js with its own saver, all of them in turn.
+// Whole runs, as users start them: the time of a turn with a tool and of a function task, compared with a raw durable
+// insert into an indexed table and with LangGraph.js and its own saver, all of them in turn.
 import { join } from 'node:path'
 import { complete, functionCrew, toolCrew } from './crew.ts'
 import { startPeer, type RemoteGraph } from './peer/peer-process.ts'
@@ -9,10 +9,10 @@ import { median, ratioOf, takeTurns } from './rounds.ts'
 import { stepLine } from './steps.ts'
 
 const rounds = 10
-/** Warm-up runs, to measure a long-running program and not one that has just started. */
+/** Warm-up runs, to measure a long-running program instead of one that has just started. */
 const warming = 10
 const turns = 50
-/** As many nodes as the peer has. */
+/** Number of tasks: as many as the peer has nodes. */
 const tasks = 200
 const inserts = 200
 
@@ -29,10 +29,10 @@ export async function benchWholeRun(folder: string): Promise<Figure[]> {
 }
 
 export interface WholeRuns {
-  /** The URL of a store of this name. */
+  /** Returns the URL of a store with this name. */
   store(name: string): string
   readonly insert: (line: Uint8Array) => Promise<void> | void
-  /** What that is, in words. */
+  /** Describes `insert`. */
   readonly inserted: string
   readonly peerPlace: string
 }
@@ -76,7 +76,7 @@ export async function compareWholeRuns({ store, insert, inserted, peerPlace }: W
   ]
 }
 
-/** One turn, long enough for its share of checkpoints, divided by the number of things. */
+/** Milliseconds per step of one turn that is long enough to include its share of checkpoints. */
 async function perThing(things: number, work: () => Promise<unknown> | void): Promise<[number]> {
   const start = performance.now()
   await work()

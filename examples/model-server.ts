@@ -1,22 +1,22 @@
-// A model server for the examples: the OpenAI wire protocol on loopback, answering from a file of fixtures, so that no key is
-// needed. It records every request, so that they can be counted.
+// A model server for the examples, which need no key: it speaks the OpenAI wire protocol on loopback, answers from a
+// file of fixtures, and records every request.
 import { setTimeout as wait } from 'node:timers/promises'
 import { LLMock, type Fixture, type JournalEntry } from '@copilotkit/aimock'
 
 export interface ModelServer extends AsyncDisposable {
-  /** What a process needs in its environment to talk to this server, and to nothing else. */
+  /** The environment variables that make a process use this server, and no other. */
   readonly environment: Readonly<Record<string, string>>
-  /** Every request that it saw, oldest first. */
+  /** Every received request, oldest first. */
   requests(): JournalEntry[]
 }
 
-/** `pace`: answer as slowly as the fixtures say, so that people can follow. */
+/** `pace`: answer with the latency of the fixtures, so that people can follow. */
 export async function openModelServer(fixtures: string, { pace = false } = {}): Promise<ModelServer> {
   const server = new LLMock({ host: '127.0.0.1', port: 0 })
   server.loadFixtureFile(fixtures)
   if (pace) {
     const loaded = [...server.getFixtures()]
-    server.clearFixtures().addFixtures(loaded.map(slowed))
+    server.clearFixtures().addFixtures(loaded.map(withLatency))
   }
   await server.start()
   return {
@@ -31,7 +31,7 @@ export async function openModelServer(fixtures: string, { pace = false } = {}): 
 }
 
 /** The server itself applies a fixture's latency only to streamed answers. */
-function slowed(fixture: Fixture): Fixture {
+function withLatency(fixture: Fixture): Fixture {
   const { latency = 0, response } = fixture
   if (typeof response === 'function') return fixture
   return {

@@ -1,6 +1,7 @@
 // The tutorial "persisting agent state", step by step. A crew has what the tutorial builds by hand (a state file, a
-// save after every task, resume logic); a script only has to name its run. Run this twice: the second start skips what is done.
-// Stop it anywhere, or remove a task's "task.completed" line from the state file, and the next start does just what is missing.
+// save after every task, resume logic); a script only has to name its run. Run this twice: the second start skips the
+// finished tasks. Stop it at any point, or remove a task's "task.completed" line from the state file, and the next
+// start executes only what is missing.
 import { existsSync } from 'node:fs'
 import { Agent, Crew, Task } from 'reprise'
 

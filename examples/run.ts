@@ -1,5 +1,4 @@
-// Runs an example without a key: starts a model server from the example's fixtures, points the example at it, and shows what
-// the example prints.
+// Runs an example without a key, against a model server that answers from the example's fixtures.
 //
 //   npx node --conditions=reprise-source examples/run.ts claims.ts
 import { spawn } from 'node:child_process'

@@ -1,6 +1,5 @@
-// Builds the studio's page from src/studio/web/ into dist/studio/web/. The page's libraries end up in its files, so
-// they are development dependencies. Everything is a file of its own: the page is served with a policy that refuses
-// inline scripts and styles.
+// Builds the studio's page from src/studio/web/ into dist/studio/web/. The page's libraries are bundled, so they are
+// development dependencies. Nothing is inlined: the page's Content-Security-Policy refuses inline scripts and styles.
 import { join } from 'node:path'
 import { build } from 'vite'
 
@@ -18,7 +17,7 @@ export async function buildPage(outDir: string): Promise<void> {
       emptyOutDir: true,
       target: 'es2022',
       assetsDir: 'assets',
-      // a data: URL is refused by the policy
+      // the policy also refuses data: URLs
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
     },

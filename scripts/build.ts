@@ -1,4 +1,4 @@
-// Builds `dist`: JavaScript without comments, the declarations that the package's entries lead to, and the studio's
+// Builds `dist`: JavaScript without comments, the declarations that the package's entry points need, and the studio's
 // page.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'

@@ -1,12 +1,12 @@
-// Reprise uses one function each of a few packages. In `dist`, the modules that export these functions hold their code,
-// with its licence, so that users do not install the rest of the package.
+// Reprise uses a single function of each of a few packages. In `dist`, the modules that export these functions contain
+// their code and licence, so that users need not install the packages.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'vite'
 
 const root = join(import.meta.dirname, '..')
 
-/** By the module, without its ending, below `src` and `dist`: the package whose function it exports. */
+/** Modules below `src` and `dist`, without extension, and the package whose function each exports. */
 export const bundledPackages: { readonly [module: string]: string } = {
   'runs/diff/diff-arrays': 'diff',
   'studio/node-listener': '@hono/node-server',

@@ -1,11 +1,11 @@
-// `npm run check`: types, lint, format, layers and habits, until one of them fails. With --if-possible, as in `npm
-// test`, what needs the packages of test/packages is left out where these are missing.
+// `npm run check`: checks types, lint, format, layers and habits, and stops at the first failure. With --if-possible,
+// as in `npm test`, steps that need the packages of test/packages are skipped if these are missing.
 import { spawnSync } from 'node:child_process'
 import { missingTestPackages } from './test-packages.ts'
 
 interface Step {
   readonly command: string
-  /** Why it needs the packages of test/packages. */
+  /** What is checked, if that imports packages of test/packages. */
   readonly imports?: string
 }
 

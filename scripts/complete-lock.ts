@@ -1,6 +1,7 @@
-// npm leaves a package of another platform out of the lockfile when it cannot be fetched at that moment, and `npm ci`
-// then refuses the lockfile on every machine. This puts the missing ones in, by what their names say; run it after `npm
-// install`. They carry no checksum, which npm allows; `--check` fails when one is missing.
+// Adds missing packages of other platforms to the lockfiles; run it after `npm install`. npm leaves out a package of
+// another platform that it cannot fetch at that moment, and `npm ci` then refuses the lockfile on every machine.
+// Platforms are derived from the packages' names. Added packages have no checksum, which npm allows. `--check` only
+// reports what is missing, and exits with 1.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 interface Locked {
@@ -23,7 +24,7 @@ for (const file of ['package-lock.json', 'test/packages/package-lock.json', 'ben
   } else {
     addPackages(lock, missing)
     writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
-    console.log(`${missing.length} packages of other platforms put into ${file}`)
+    console.log(`${missing.length} packages of other platforms added to ${file}`)
   }
 }
 

@@ -1,9 +1,9 @@
-// Some modules only read files, or make values that take long: SQL, Lua, and the schemas of the API's responses. In
-// `dist` each of them has its values instead, so that it needs no file, in a bundle either.
+// Some modules only read files or compute slow values: SQL, Lua, and the schemas of the API's responses. In `dist`,
+// each of them contains the values themselves, so that it reads no file and also works in a bundle.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Without their endings, below `src` and `dist`. */
+/** Below `src` and `dist`, without extension. */
 export const valueModules = [
   'stores/postgres/migrations',
   'stores/redis/lua-files',
@@ -11,7 +11,7 @@ export const valueModules = [
   'studio/api/response-schemas',
 ]
 
-/** JavaScript with the values that a module exports. */
+/** Returns JavaScript that exports the values of a module. */
 export async function valuesOf(path: string): Promise<string> {
   const exported = (await import(path)) as { readonly [name: string]: unknown }
   const lines = Object.entries(exported).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}\n`)

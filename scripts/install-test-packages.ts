@@ -1,5 +1,5 @@
-// Installs the packages of test/packages where they are missing (test-packages.ts). With --if-possible, as in `npm
-// test`, a failure ends nothing, except in CI.
+// Installs missing packages of test/packages (see test-packages.ts). With --if-possible, as in `npm test`, the exit
+// code is 0 even after a failure, except in CI.
 import { installTestPackages } from './test-packages.ts'
 
 try {

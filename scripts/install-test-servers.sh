@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `npm run install-test-servers`: installs Redis, PgBouncer and Chromium where they are missing, on Debian and its
-# relatives, as root or by sudo without a password. Their services aren't started: the tests start their own.
+# `npm run install-test-servers`: installs Redis, PgBouncer and Chromium if they are missing, on Debian and its
+# derivatives, as root or with passwordless sudo. Doesn't start their services: the tests start their own.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin"
 missing=()
@@ -11,7 +11,7 @@ if [ ${#missing[@]} -eq 0 ]; then exit; fi
 command -v apt-get >/dev/null || { echo "${missing[*]} not installed, and this system has no apt-get to install it with" >&2; exit 1; }
 root=()
 if [ "$(id -u)" -ne 0 ]; then root=(sudo -n); fi
-# services ask this file whether they may start
+# package scripts ask this file whether they may start services
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
   printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee $policy >/dev/null
@@ -19,7 +19,7 @@ if [ ! -e $policy ]; then
   trap '"${root[@]}" rm -f $policy' EXIT
 fi
 install() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >/dev/null; }
-# one by one where they cannot be had together: a system that lacks one may have the others
+# one by one if they cannot be installed together: a system may lack only one of them
 install "${missing[@]}" || { "${root[@]}" apt-get update -qq && install "${missing[@]}"; } || {
   failed=0
   for package in "${missing[@]}"; do install "$package" || failed=1; done

@@ -1,4 +1,4 @@
-// Writes the tables of options into docs/reference/library.md from those of the code: node scripts/option-tables.ts
+// Generates the option tables in docs/reference/library.md from the code: node scripts/option-tables.ts
 import { readFileSync, writeFileSync } from 'node:fs'
 import { agentTable } from '../src/crew/options/agent-options.ts'
 import { crewTable } from '../src/crew/options/crew-options.ts'
@@ -8,7 +8,7 @@ import { toolTable } from '../src/tools/tool-options.ts'
 
 type Rows = { readonly [name: string]: Option & { readonly of?: { readonly [kind: string]: 'may' | 'must' } } }
 
-/** By object: every option that it has. */
+/** The options of each object. */
 export const optionRows: { readonly [object: string]: Rows } = {
   agent: agentTable.options,
   task: taskRows,
@@ -18,7 +18,7 @@ export const optionRows: { readonly [object: string]: Rows } = {
 
 const page = new URL('../docs/reference/library.md', import.meta.url)
 
-/** The page with the tables as the code has them. */
+/** Returns the page with its tables replaced by those of the code. */
 export function withOptionTables(text: string): string {
   return text.replaceAll(/(<!-- options of (\w+) -->\n)[^]*?(?=<!-- end -->)/g, (_, mark: string, object: string) => {
     return `${mark}\n${tableOf(optionRows[object] ?? {})}\n`
@@ -49,7 +49,7 @@ function leftOut({ of = {}, required, leftOut: words, default: value }: Rows[str
   const always = required || (needed.length > 0 && needed.length === Object.keys(of).length)
   const kinds = needed.map((kind) => (kind === 'agent' ? kind : code(kind))).join(' and ')
   const refused = always ? ['required'] : needed.length > 0 ? [`required for ${kinds}`] : []
-  // an empty list, object or text is as nothing
+  // an empty list, object or string is no default to mention
   const plain =
     value === undefined || value === '' || typeof value === 'object'
       ? []

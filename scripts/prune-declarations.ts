@@ -1,4 +1,5 @@
-// Deletes the declarations that no entry of the package leads to: those of modules that only Reprise itself imports.
+// Deletes the declarations of internal modules: those that no entry point of the package imports, directly or
+// indirectly.
 import { globSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 

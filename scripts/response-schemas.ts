@@ -10,7 +10,7 @@ export function generateSchemas(): ResponseSchemas {
   const generator = createGenerator({
     path: fileURLToPath(new URL('../src/studio/api/contract.ts', import.meta.url)),
     tsconfig: fileURLToPath(new URL('../tsconfig.json', import.meta.url)),
-    // `npm run check` does, by the compiler that counts
+    // `npm run check` checks types, with the project's own compiler
     skipTypeCheck: true,
     topRef: false,
     // later versions may add fields
@@ -45,7 +45,7 @@ function tidy(value: unknown): unknown {
   const schema: Schema = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, tidy(member)]))
   const { $ref, required, properties } = schema
   if (typeof $ref === 'string') schema['$ref'] = $ref.replace('#/definitions/', '#/components/schemas/')
-  // what may be anything may be undefined, and is left out then
+  // a property of any type may also be undefined, which JSON leaves out
   if (Array.isArray(required)) {
     const sure = required.filter((name: string) => Object.keys((properties as Schemas)[name] ?? {}).length > 0)
     if (sure.length > 0) schema['required'] = sure

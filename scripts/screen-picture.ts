@@ -1,5 +1,5 @@
-// A screen of a terminal as a picture: reads what `tmux capture-pane -e -p` prints, writes SVG. The pictures in docs/
-// are made with it, from real runs.
+// Draws a terminal screen as SVG: reads the output of `tmux capture-pane -e -p`. The pictures in docs/ are drawn with
+// it, from real runs.
 import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import { columns } from '../src/text/columns.ts'
@@ -32,7 +32,7 @@ ${rows.map(drawRow).join('\n')}
 </svg>
 `)
 
-/** Whatever stands apart, or has a style of its own, is put at its column, so that no font's width matters. */
+/** Draws each word group and each style at its own column, so that the width of the font doesn't matter. */
 function drawRow(row: string, index: number): string {
   const y = margin + index * cell.height + 14
   let column = 0

@@ -2,8 +2,8 @@
 //
 //   npx node --conditions=reprise-source scripts/studio-pictures.ts [view …] [--whole <folder>]
 //
-// With names of views (`scripts/pictures/picture-views.ts`), only these are taken. `--whole` leaves each look as a PNG
-// of the whole page as well, for looking at it closely.
+// With names of views (`scripts/pictures/picture-views.ts`), only their pictures are taken. `--whole` also writes a PNG
+// of the whole page for each look, for a close inspection.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ if (unknown.length > 0) {
 const chosen = pictureViews.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 const folder = join(import.meta.dirname, '../docs/pictures')
 const sheets = join(folder, 'views')
-/** So that everything is as long ago in all pictures, and always. */
+/** The pages' clock is set this much after the runs, so that ages are the same in all pictures. */
 const laterMs = 4 * 60_000
 
 await using closing = new AsyncDisposableStack()
@@ -34,7 +34,7 @@ const place = await mkdtemp(join(tmpdir(), 'reprise-pictures-'))
 closing.defer(() => rm(place, { recursive: true, force: true }))
 const page = join(place, 'page')
 await buildPage(page)
-// its folder is what the page names as its store
+// the page shows this folder as its store
 const crews = await fillForPictures(`sqlite:${join(place, 'runs.db')}`)
 const time = Date.now() + laterMs
 const serve = async (options: ServeOptions): Promise<StudioServer> =>
@@ -54,17 +54,17 @@ let bytes = 0
 for (const view of chosen) {
   const pictures: Buffer[] = []
   for (const look of looks) pictures.push(await take(browser, view, look))
-  bytes += await keep(join(sheets, `${view.name}.webp`), await sheet(drawing, pictures))
+  bytes += await save(join(sheets, `${view.name}.webp`), await sheet(drawing, pictures))
 }
 for (const { name, of, look } of singles) {
   const view = chosen.find((each) => each.name === of)
   if (!view) continue
   const picture = await take(browser, view, look)
-  bytes += await keep(join(folder, name), await webp(drawing, [{ png: picture, left: 0, top: 0 }], look.viewport))
+  bytes += await save(join(folder, name), await webp(drawing, [{ png: picture, left: 0, top: 0 }], look.viewport))
 }
 console.log(`${bytes} bytes`)
 
-async function keep(file: string, content: Buffer): Promise<number> {
+async function save(file: string, content: Buffer): Promise<number> {
   await writeFile(file, content)
   console.log(`${content.length} ${file}`)
   return content.length
@@ -79,9 +79,9 @@ async function take(of: Browser, view: PictureView, look: Look): Promise<Buffer>
     await tab.goto(new URL(view.path, studios[view.of ?? 'samples'].url).href)
     await tab.locator(view.shows).first().waitFor()
     await view.prepare?.(tab)
-    await settled(tab)
+    await waitUntilSettled(tab)
     const picture = await tab.screenshot()
-    // after that: a picture of the whole page changes the size of the window, and the page scrolls with it
+    // second, because it resizes the window, which scrolls the page
     if (values.whole !== undefined)
       await tab.screenshot({ path: join(values.whole, `${view.name}-${look.name}.png`), fullPage: true })
     return picture
@@ -90,8 +90,8 @@ async function take(of: Browser, view: PictureView, look: Look): Promise<Buffer>
   }
 }
 
-/** Nothing is being read any more, and nothing moves. */
-async function settled(tab: Page): Promise<void> {
+/** Waits until nothing is being loaded, and nothing moves. */
+async function waitUntilSettled(tab: Page): Promise<void> {
   await tab.locator('.connection:not(.is-waiting), .unlock').first().waitFor()
   await tab.locator('.state[role=status]').first().waitFor({ state: 'detached' })
   await tab.evaluate('new Promise((resolve) => requestIdleCallback(resolve, { timeout: 2000 }))')

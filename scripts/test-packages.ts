@@ -1,7 +1,7 @@
 // Packages that only tests, some examples and benches, and the linter's types need: servers, queues, front-ends,
-// providers of models. They are half of what developing Reprise takes, so `npm ci` leaves them out: test/packages/ has
-// a manifest and a lockfile of their own. Sources and examples have to find them, too, so each is linked into
-// node_modules, where `npm ci` and `npm install` remove the links again.
+// providers of models. They are half of the size of all development packages, so they have their own manifest and
+// lockfile in test/packages, and `npm ci` doesn't install them. Sources and examples must find them, too, so each is
+// linked into node_modules. `npm ci` and `npm install` remove these links.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 interface Manifest {
   readonly dependencies: { readonly [name: string]: string }
 }
-/** By paths such as node_modules/zod. */
+/** Packages by paths such as node_modules/zod. */
 interface Locked {
   readonly [path: string]: { readonly version?: string; readonly optional?: boolean }
 }
@@ -21,12 +21,12 @@ export const testPackages: readonly string[] = Object.keys(
   (readJson(join(folder, 'package.json')) as Manifest).dependencies,
 )
 
-/** The packages that cannot be imported. */
+/** Returns the packages that are not in node_modules. */
 export function missingTestPackages(): string[] {
   return testPackages.filter((name) => !existsSync(join(root, 'node_modules', name)))
 }
 
-/** Why tests that compile other code are skipped: an option of node:test. */
+/** The option `skip` of node:test for tests that need these packages: the reason if any is missing, or false. */
 export function withoutTestPackages(): string | false {
   return missingTestPackages().length > 0 && 'packages that tests need are missing: run npm run install-test-packages'
 }
@@ -42,7 +42,7 @@ export function installTestPackages(): void {
 }
 
 function install(): void {
-  // what `npm run` says about the checkout would have this npm install there
+  // variables that `npm run` sets for the checkout would make this npm install there
   const variables = Object.entries(process.env).filter(
     ([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name),
   )
@@ -54,7 +54,7 @@ function install(): void {
       shell: process.platform === 'win32',
     })
   } catch (error) {
-    // npm may have left half of them
+    // npm may have installed some of them
     rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
     throw error
   }
@@ -89,12 +89,12 @@ function linkPackage(name: string): void {
     link(join(place, file), join(root, 'node_modules/.bin', program))
 }
 
-function link(target: string, place: string): void {
-  if (existsSync(place)) return
-  // a link that leads nowhere
-  rmSync(place, { force: true })
-  mkdirSync(dirname(place), { recursive: true })
-  symlinkSync(target, place, 'junction')
+function link(target: string, path: string): void {
+  if (existsSync(path)) return
+  // a broken link
+  rmSync(path, { force: true })
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(target, path, 'junction')
 }
 
 function installedPackages(): Locked {

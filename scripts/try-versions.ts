@@ -1,5 +1,5 @@
-// Whether the ranges of package.json are true: the tests that touch other packages, in a copy of this checkout, with
-// the `oldest` or the `newest` versions that the ranges allow. It asks the registry, which `npm test` never does.
+// Checks the version ranges of package.json: runs the tests that use other packages, in a copy of this checkout, with
+// the `oldest` or the `newest` versions that the ranges allow. It needs the registry, which `npm test` never does.
 //
 //   node scripts/try-versions.ts oldest
 import { spawnSync } from 'node:child_process'
@@ -19,8 +19,8 @@ interface Manifest extends TestManifest {
 }
 
 const root = join(import.meta.dirname, '..')
-const leftOut = new Set(['node_modules', 'dist', '.git', '.reprise'])
-/** What the tests below do without. */
+const notCopied = new Set(['node_modules', 'dist', '.git', '.reprise'])
+/** Packages that the tests below don't need. */
 const tools = ['node', 'esbuild', 'oxfmt', 'oxlint', 'oxlint-tsgolint']
 const tests = [
   'test/models/**/*.test.ts',
@@ -33,13 +33,13 @@ const tests = [
 
 const which = process.argv[2]
 if (which !== 'oldest' && which !== 'newest') {
-  console.error('say which versions to try: node scripts/try-versions.ts oldest, or newest')
+  console.error('name the versions to try: node scripts/try-versions.ts oldest, or newest')
   process.exit(2)
 }
 
 const copy = mkdtempSync(join(tmpdir(), 'reprise-versions-'))
 process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
-cpSync(root, copy, { recursive: true, filter: (source) => source === root || !leftOut.has(basename(source)) })
+cpSync(root, copy, { recursive: true, filter: (source) => source === root || !notCopied.has(basename(source)) })
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
 const dependencies = chosen(manifest.dependencies)
 const peers = chosen(manifest.peerDependencies)
@@ -53,7 +53,7 @@ rmSync(join(copy, 'package-lock.json'))
 for (const [name, version] of Object.entries({ ...dependencies, ...peers })) console.log(`${name} ${version}`)
 
 run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--legacy-peer-deps'])
-// with the newest alone, since code may handle what older versions do not have yet
+// only with the newest: code may use features that older versions lack, after a check at run time
 if (which === 'newest') run(join(copy, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--noEmit'])
 run(process.execPath, ['--conditions=reprise-source', '--test', '--test-reporter=./test/support/failures.ts', ...tests])
 
@@ -61,7 +61,7 @@ function chosen(ranges: Versions): Versions {
   return Object.fromEntries(Object.entries(ranges).map(([name, range]) => [name, pick(name, range)]))
 }
 
-/** Of `^3.25 || ^4.1` the last: the tests are written for that. Those of zod 3 have a copy of their own. */
+/** Of `^3.25 || ^4.1`, uses the last, for which the tests are written. The tests of zod 3 have their own copy of it. */
 function pick(name: string, range: string): string {
   const last = range.split('||').at(-1)?.trim() ?? range
   const { stdout } = spawnSync('npm', ['view', `${name}@${last}`, 'version', '--json'], { cwd: root, encoding: 'utf8' })

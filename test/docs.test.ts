@@ -46,16 +46,16 @@ test('the library page describes each status of a run and a task as its table do
 
 test('the library page lists every model provider with its names, package and variables', () => {
   const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
-  const rows = providers.map(({ name, aliases = [], package: own, keys, addresses, others = [] }) => {
+  const rows = providers.map(({ name, aliases = [], package: own, keys, addresses, otherVariables = [] }) => {
     const called = aliases.filter((alias) => !alias.includes('.'))
-    const cells = [[name], called, own === undefined ? [] : [own], keys, addresses, others].map(code)
+    const cells = [[name], called, own === undefined ? [] : [own], keys, addresses, otherVariables].map(code)
     return `| ${cells.join(' | ')} |`.replaceAll('|  ', '| ')
   })
   const [, section = ''] = textOf('docs/reference/library.md').split('\n### Providers of models\n')
   assert.deepEqual(section.match(/^\| `.*$/gm), rows)
   const guide = textOf('docs/guides/models.md')
-  for (const { name, package: own = '', keys, toSet = keys.slice(0, 1) } of providers)
-    for (const word of [`\`${name}/`, own, ...toSet]) assert.ok(guide.includes(word), `${name}: ${word}`)
+  for (const { name, package: own = '', keys, variablesToSet = keys.slice(0, 1) } of providers)
+    for (const word of [`\`${name}/`, own, ...variablesToSet]) assert.ok(guide.includes(word), `${name}: ${word}`)
 })
 
 test('the PostgreSQL guide has the compose file of the examples', () => {

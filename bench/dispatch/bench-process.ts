@@ -1,25 +1,25 @@
-// A process that executes runs in one of the ways, or has functions called for them. It says when it is ready, when a
-// model is asked, when a task waits to be let go on, and of each run that it has completed it; and it ends when its
-// parent lets go of it.
+// A process that executes runs in one of the ways, or calls functions that do. It reports when it is ready, when a
+// model is called, when a task waits for permission to continue, and when a run is completed. It ends when its parent
+// disconnects.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** As many model calls as a run has. */
+/** Number of model calls of a run. */
 export const steps = 10
 
 export interface ProcessPlan {
   readonly role: 'in process' | 'worker' | 'restate' | 'function' | 'caller'
   readonly url: string
   readonly concurrency: number
-  /** Where it is called, by Restate or by the caller: the processes of a way share it. */
+  /** Port at which Restate or the caller calls it. The processes of a way share it. */
   readonly port: number
   readonly ingress: readonly string[]
   readonly admin: readonly string[]
   readonly secret: string
-  /** It says when its model is asked. */
+  /** Whether it reports model calls. */
   readonly tells?: boolean
-  /** Its crew waits in the middle of its first task. */
+  /** Whether its crew waits in the middle of the first task. */
   readonly holds?: boolean
 }
 
@@ -30,7 +30,7 @@ export type Said =
   | { readonly is: 'held'; readonly at: number }
   | { readonly is: 'completed' }
 
-/** go on: with what is held. */
+/** `go on`: continue the task that waits. */
 export type Told = { readonly is: 'kick off'; readonly runs: number } | { readonly is: 'go on' }
 
 export interface BenchProcess extends AsyncDisposable {
@@ -39,7 +39,7 @@ export interface BenchProcess extends AsyncDisposable {
   signal(name: 'SIGKILL' | 'SIGSTOP'): void
 }
 
-/** Resolves when it is ready. Rejects when it ends before. */
+/** Resolves when the process is ready. Rejects if it ends before. */
 export async function forkBench(
   plan: ProcessPlan,
   variables: Readonly<Record<string, string>> = {},
@@ -70,7 +70,7 @@ export async function forkBench(
   }
 }
 
-/** Of every process of this machine the same. */
+/** A clock that all processes of this machine share. */
 export function now(): number {
   return performance.timeOrigin + performance.now()
 }

@@ -1,5 +1,5 @@
-// How long a run waits on idle workers: from its queueing until its first step begins, in another process. Measured
-// with a queueing process that notifies the dispatcher, and with one that leaves it to a worker's sweep.
+// How long a run waits for idle workers: from when it is queued until its first step begins, in another process.
+// Measured with a queueing process that wakes the dispatcher, and with one that leaves this to a worker's sweep.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Crew } from 'reprise'
 import { modelCrew } from '../crew.ts'
@@ -32,7 +32,7 @@ export async function benchDispatchLatency(): Promise<Figure[]> {
   type Name = keyof typeof sides
   const turns = Object.fromEntries(Object.entries(sides).map(([name, side]) => [name, side.turn]))
   const taken = (await takeTurns(runs, turns, 3)) as { [name in Name]: number[] }
-  // those of the rounds that count
+  // only rounds that count
   const whole = (name: Name): number[] => sides[name].fromCall.slice(-runs)
   const base = median(whole('workers over PostgreSQL'))
   return (Object.keys(sides) as Name[]).map((name) => {
@@ -48,9 +48,9 @@ export async function benchDispatchLatency(): Promise<Figure[]> {
 }
 
 interface Side {
-  /** One run: the ms from when `queue` has resolved to its first step, less than 0 where that came before. */
+  /** Of one run: ms from the return of `queue` to the first step; negative if the step came first. */
   turn(): Promise<[number]>
-  /** The same from when it was called. */
+  /** Ms from the call of `queue` to the first step. */
   readonly fromCall: number[]
 }
 

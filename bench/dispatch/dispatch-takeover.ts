@@ -1,6 +1,5 @@
-// How long a run stays without a process after its process was killed, or stopped as if it hung, in the middle of a
-// step: until another process has begun the step again. The store's own workers against Restate, with leases of five
-// seconds.
+// How long it takes until another process repeats the step of a process that was killed, or stopped as if it hung.
+// Compares the store's own workers with Restate, with leases of five seconds.
 import { setTimeout as wait } from 'node:timers/promises'
 import { holdingCrew } from '../../test/workers/holding-worker.ts'
 import type { Figure } from '../report.ts'
@@ -11,7 +10,7 @@ import { openWays, type Ways } from './ways.ts'
 const leaseSeconds = 5
 const kills = 7
 const stops = 3
-/** What takes longer counts as this much. */
+/** Longer times count as this. */
 const limitMs = 150_000
 
 export async function benchDispatchTakeover(): Promise<Figure[]> {
@@ -50,8 +49,8 @@ async function takeovers(ways: Ways, role: ProcessPlan['role']): Promise<Takeove
 
 interface Pair extends AsyncDisposable {
   /**
-   * With one run in the queue. The ms from the signal until the other process has it; another one replaces the lost
-   * one.
+   * Queues one run, and returns the ms from the signal until the other process has the run. A new process replaces the
+   * lost one.
    */
   takeover(signal: 'SIGKILL' | 'SIGSTOP'): Promise<number>
 }
@@ -97,7 +96,7 @@ async function openPair(plan: ProcessPlan): Promise<Pair> {
   }
 }
 
-/** Undefined when it takes too long. */
+/** Undefined if it takes too long. */
 async function until<T>(look: () => T | undefined, ms: number): Promise<T | undefined> {
   for (const limit = now() + ms; now() < limit; await wait(5)) {
     const found = look()

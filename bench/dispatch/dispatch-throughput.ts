@@ -1,5 +1,5 @@
-// How many runs a second two processes complete in each of the ways: 200 runs of ten model calls that answer at once
-// are put into the queue together, and the last of them is waited for. In process, each of the two kicks off its half.
+// How many runs per second two processes complete in each of the ways: 200 runs, each with ten model calls that answer
+// at once, are queued together. Without a queue, each of the two processes kicks off half of them.
 import type { Crew } from 'reprise'
 import { modelCrew } from '../crew.ts'
 import type { Figure } from '../report.ts'
@@ -49,9 +49,9 @@ export async function benchDispatchThroughput(): Promise<Figure[]> {
 
 interface Counted {
   readonly way: Way
-  /** Resolves when so many more are completed. */
+  /** Resolves when this many more runs are completed. */
   completed(count: number): Promise<void>
-  /** What each process has completed, in percent. */
+  /** The share of runs that each process has completed, in percent. */
   shares(): string
 }
 

@@ -1,4 +1,4 @@
-// The program of bench-process.ts.
+// The program that bench-process.ts starts.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Crew } from 'reprise'
@@ -15,7 +15,7 @@ const crew = holds
   ? holdingCrew(url, () => (say({ is: 'held', at: now() }), toldTo('go on')))
   : modelCrew(url, steps, () => tells && say({ is: 'asked', at: now() }))
 
-// opens the store, and compiles what a run needs
+// opens the store, and compiles the code that a run needs
 if (!holds && role !== 'caller') for (let run = 0; run < 20; run++) await crew.kickoff()
 const end = await begin(crew)
 say({ is: 'ready' })
@@ -58,7 +58,7 @@ async function work(
   return () => worker.stop({ graceSeconds: 1 })
 }
 
-/** Behind one port, over whose processes the system spreads connections. */
+/** Listens on a port that several processes share: the system distributes connections. */
 async function serveFunctions(served: Crew): Promise<() => void> {
   const advance = advanceHandler({ crews: [served], secret, onEvent: heard })
   const server = createServer(async (incoming, outgoing) => {
@@ -75,7 +75,7 @@ async function serveFunctions(served: Crew): Promise<() => void> {
   }
 }
 
-/** So many at once, as a worker has them. */
+/** Kicks off runs, as many at once as a worker would execute. */
 async function kickOff(served: Crew, runs: number): Promise<void> {
   let left = runs
   const one = async (): Promise<void> => {

@@ -1,5 +1,5 @@
-// The ways to have runs of one crew executed, as the benches of dispatchers compare them: each has two processes that
-// execute, on the same PostgreSQL, and a schema of its own there.
+// The ways of executing runs that the benches of dispatchers compare. Each has two executing processes and its own
+// schema in the same PostgreSQL.
 import { restateDispatcher } from 'reprise/restate'
 import { httpDispatcher } from 'reprise/http'
 import type { Dispatcher } from 'reprise/workers'
@@ -32,7 +32,7 @@ export interface Ways extends AsyncDisposable {
   plan(role: ProcessPlan['role'], schema: string): Promise<ProcessPlan>
 }
 
-/** `tells`: the processes say when a model is asked. */
+/** `tells`: the processes report model calls. */
 export async function openWays({ tells = false } = {}): Promise<Ways> {
   await using stack = new AsyncDisposableStack()
   const server: TestServer = stack.use(await durableServer())

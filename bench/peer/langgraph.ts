@@ -1,5 +1,5 @@
-// LangGraph.js with its own savers, as its users have it. It isn't a dependency of Reprise: it is installed into this
-// folder, from its own lockfile, when a bench first needs it, and its types are declared here.
+// LangGraph.js with its own savers. It isn't a dependency of Reprise: it is installed into this folder, from its own
+// lockfile, when a bench first needs it, and its types are declared here.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,15 +7,15 @@ import { postgresSavers, sqliteSavers, type OpenSaverFor } from './savers.ts'
 
 export interface PeerGraph {
   readonly name: string
-  /** What its commits wait for. */
+  /** What a commit waits for, such as a sync. */
   readonly how: string
   readonly target?: { readonly least: number }
-  /** One run, on a thread of its own. */
+  /** Executes one run, on its own thread id. */
   run(): Promise<void>
   close(): void
 }
 
-/** Graphs whose checkpoints are in a folder, or on a server when it is given a URL. None without the packages. */
+/** Graphs whose checkpoints are in a folder or, with a URL, on a server. None if the packages are missing. */
 export async function openPeer(place: string, nodes: number): Promise<PeerGraph[]> {
   try {
     if (!installed()) install()
@@ -38,11 +38,11 @@ interface Plan {
   readonly target?: PeerGraph['target']
 }
 
-/** A chain of nodes and a loop of one, with the saver's own setting and with what we have. */
+/** A chain of nodes and a loop of one node, each with the saver's own setting and with ours. */
 async function onSqlite(graphs: Graphs, folder: string, nodes: number): Promise<Plan[]> {
   const { normal, full } = await sqliteSavers(folder)
   return [
-    // a crew of as many tasks is this one
+    // corresponds to a crew with as many tasks
     { name: 'LangGraph.js, a graph of nodes', graph: chain(graphs, nodes), saverFor: normal },
     {
       name: 'LangGraph.js, a graph of nodes, synced',
@@ -56,7 +56,8 @@ async function onSqlite(graphs: Graphs, folder: string, nodes: number): Promise<
 }
 
 /**
- * The same two; by default a node does not wait for the checkpoint of the one before, with `sync` it does, as ours do.
+ * The same two graphs. By default, a node does not wait for the checkpoint of the one before; with `sync` it does, as
+ * in Reprise.
  */
 async function onPostgres(graphs: Graphs, url: string, nodes: number): Promise<Plan[]> {
   const saverFor = await postgresSavers(url)
@@ -106,7 +107,7 @@ function loop({ StateGraph, Annotation, START, END }: Graphs, nodes: number): Gr
     .addConditionalEdges('step', ({ count }) => (count < nodes ? 'step' : END), ['step', END])
 }
 
-/** Whether the very versions of package.json are here. */
+/** Whether the versions in package.json are installed. */
 function installed(): boolean {
   const { dependencies, overrides } = manifest('.')
   return Object.entries({ ...dependencies, ...overrides }).every(([name, version]) => {
@@ -118,7 +119,7 @@ function installed(): boolean {
   })
 }
 
-/** Without scripts: the one package with native code brings it built. */
+/** Installs without scripts: the only package with native code has it prebuilt. */
 function install(): void {
   console.error('installing LangGraph.js into bench/peer')
   const args = ['ci', '--prefix', import.meta.dirname, '--ignore-scripts', '--no-audit', '--no-fund']
@@ -137,7 +138,7 @@ function manifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(import.meta.dirname, folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** As much of the packages as is used here. */
+/** The part of the packages that is used here. */
 interface State {
   readonly count: number
 }

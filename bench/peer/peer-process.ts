@@ -1,5 +1,5 @@
-// The peer in a process of its own, so that neither side runs on the other's heap or on code that was compiled for
-// both. It prints its graphs, and then executes the named graph and prints the milliseconds.
+// The peer in its own process, so that the sides share neither a heap nor compiled code. It prints its graphs, then
+// executes the named graph and prints the milliseconds.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { openPeer, type PeerGraph } from './langgraph.ts'
@@ -14,7 +14,7 @@ export interface Peer {
   close(): void
 }
 
-/** Without graphs where the packages are missing. */
+/** Has no graphs if the packages are missing. */
 export async function startPeer(place: string, nodes: number): Promise<Peer> {
   const child = fork(import.meta.filename, [place, String(nodes)])
   const [graphs] = (await once(child, 'message')) as [Omit<RemoteGraph, 'run'>[]]

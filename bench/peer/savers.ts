@@ -1,20 +1,20 @@
 // Where a LangGraph.js graph keeps its checkpoints: its SQLite saver, as it is and synced, or its PostgreSQL saver.
-// Their types are spelled here, so that nothing else needs the packages.
+// Their types are declared here, so that nothing else needs the packages.
 import { join } from 'node:path'
 
 export interface OpenSaver {
-  /** What its package gives, for `compile`. */
+  /** The saver, for `compile`. */
   readonly saver: object
-  /** What its commits wait for. */
+  /** What a commit waits for, such as a sync. */
   readonly how: string
-  /** Throws when that is not so. */
+  /** Throws if commits don't wait for that. */
   check(): void
   close(): void
 }
 
 export type OpenSaverFor = (name: string) => OpenSaver | Promise<OpenSaver>
 
-/** What the saver leaves it at is normal, which waits for the disk only at a checkpoint of the log. */
+/** The saver keeps SQLite's default `normal`, which waits for the disk only at a checkpoint of the log. */
 export async function sqliteSavers(folder: string): Promise<{ [Synced in 'normal' | 'full']: OpenSaverFor }> {
   const { SqliteSaver } = (await import(sqlitePackage)) as SqlitePackage
   const open = (synced: 'normal' | 'full') => (name: string) => {
@@ -33,7 +33,7 @@ export async function sqliteSavers(folder: string): Promise<{ [Synced in 'normal
   return { normal: open('normal'), full: open('full') }
 }
 
-/** On the server as it is, each in a schema of its own. */
+/** The PostgreSQL saver, each time in its own schema, with the server's settings. */
 export async function postgresSavers(url: string): Promise<OpenSaverFor> {
   const { PostgresSaver } = (await import(postgresPackage)) as PostgresPackage
   return async (name) => {

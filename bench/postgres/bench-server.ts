@@ -5,7 +5,7 @@ export function durableServer(): Promise<TestServer> {
   return startServer('postgres', { durable: true, settings: { shared_buffers: '128MB', max_wal_size: '1GB' } })
 }
 
-/** The URL of a store in a schema of its own. */
+/** Returns the URL of a store in its own schema. */
 export function storeUrl({ url }: TestServer, schema: string): string {
   const own = new URL(url)
   own.searchParams.set('schema', schema)

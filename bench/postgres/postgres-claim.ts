@@ -1,5 +1,5 @@
-// A claim over PostgreSQL with 20,000 runs that are held against 10; and the same once their leases were renewed again
-// and again, which leaves as many dead entries in the index of what is ready.
+// A claim over PostgreSQL with 20,000 held runs, compared with 10; and again after many renewals of their leases, which
+// leave dead entries in the index of ready runs.
 import { postgresStore } from '../../src/stores/postgres/store.ts'
 import { compareClaims, hold, ttlMs } from '../claim.ts'
 import type { Figure } from '../report.ts'
@@ -17,7 +17,7 @@ export async function benchPostgresClaim(): Promise<Figure[]> {
   await hold(quiet, few)
   const runs = `with ${many.toLocaleString('en')} held runs / ${few}`
   const fresh = await compareClaims({ crowded, quiet }, runs)
-  // for a moment each time but the last, so that the dead entries lie where what is ready is looked for
+  // short leases, apart from the last, so that the dead entries are where a claim looks for ready runs
   for (let renewal = 1; renewal < renewals; renewal++) await crowded.renew(leases, 1)
   await crowded.renew(leases, ttlMs)
   const worn = await compareClaims({ crowded, quiet }, `${runs}, after ${renewals} renewals of each`)

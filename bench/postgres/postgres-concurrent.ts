@@ -1,5 +1,5 @@
-// A hundred runs that append over PostgreSQL, each as soon as its last step is on disk, against the same rows inserted
-// raw: a hundred to a statement, and one by one over a pool.
+// A hundred runs that append over PostgreSQL, each as soon as its last step is on disk, compared with raw inserts of
+// the same rows: a hundred per statement, and one by one over a pool.
 import { postgresStore } from '../../src/stores/postgres/store.ts'
 import { openHundredRuns, rate, rawTurn, runs } from '../hundred-runs.ts'
 import type { Figure } from '../report.ts'

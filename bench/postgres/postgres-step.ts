@@ -1,5 +1,5 @@
-// One durable step over PostgreSQL: encoded, hashed, folded, fenced and appended, against a bare insert of the same
-// bytes through the same client.
+// One durable step over PostgreSQL: encoded, hashed, folded, fenced and appended, compared with a bare insert of the
+// same bytes through the same client.
 import { postgresStore } from '../../src/stores/postgres/store.ts'
 import type { Figure } from '../report.ts'
 import { compare } from '../rounds.ts'
@@ -13,7 +13,7 @@ export async function benchPostgresStep(): Promise<Figure[]> {
   const stepper = await openStepper(engineOn(store))
   const raw = await rawPostgres(server.url)
   const line = stepLine()
-  // a process in the middle of its work: code that has run before
+  // warms up, as in a long-running process
   await takeSteps(stepper, 5_000)
   const compared = await compare({
     rounds: 60,

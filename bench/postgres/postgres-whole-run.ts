@@ -1,5 +1,5 @@
-// Whole runs over PostgreSQL beside a raw insert through the same client, and beside LangGraph.js with its PostgreSQL
-// saver on the same server.
+// Whole runs over PostgreSQL, compared with a raw insert through the same client, and with LangGraph.js and its
+// PostgreSQL saver on the same server.
 import type { Figure } from '../report.ts'
 import { compareWholeRuns } from '../whole-run.ts'
 import { durableServer, storeUrl } from './bench-server.ts'

@@ -1,6 +1,6 @@
-// How many steps a second worker processes record over PostgreSQL, with 1, 2, 4 and 8 of them. A run is an agent on a
-// scripted model that calls a tool in ten turns: nothing waits for a model, so this is what the database and the
-// processors of this machine can do.
+// How many steps per second 1, 2, 4 and 8 worker processes record over PostgreSQL. In a run, an agent on a scripted
+// model calls a tool in ten turns: nothing waits for a model, so the limits are the database and the processors of this
+// machine.
 import { availableParallelism } from 'node:os'
 import { toolCrew } from '../crew.ts'
 import type { Figure } from '../report.ts'
@@ -9,7 +9,7 @@ import { forkWorker, turns } from './worker-process.ts'
 
 const counts = [1, 2, 4, 8]
 const runs = 400
-/** A model call and a tool call in each turn, and the answer. */
+/** Steps of a run: a model call and a tool call per turn, and the answer. */
 const stepsARun = 2 * turns + 1
 
 export async function benchPostgresWorkers(): Promise<Figure[]> {
@@ -27,7 +27,7 @@ export async function benchPostgresWorkers(): Promise<Figure[]> {
   return figures
 }
 
-/** The seconds in which so many workers complete the runs that wait. */
+/** Seconds in which this many workers complete the queued runs. */
 async function drain(url: string, count: number): Promise<number> {
   await using crew = toolCrew(url, turns)
   // first, so that no process migrates while others open

@@ -7,11 +7,11 @@ import { Client, Pool } from 'pg'
 const pooled = 10
 
 export interface RawPostgres {
-  /** One row of the first run. */
+  /** Inserts one row of the first run. */
   insert(bytes: Uint8Array): Promise<void>
   /** Inserts the next row of every run, one per statement, all at once over a pool. */
   insertPooled(rows: readonly Uint8Array[]): Promise<void>
-  /** The same in one statement. */
+  /** Inserts the next row of every run in one statement. */
   insertGroup(rows: readonly Uint8Array[]): Promise<void>
   close(): Promise<void>
 }
@@ -49,9 +49,9 @@ const insertAll = `insert into lines (run, seq, line)
 
 const byteaOid = 17
 
-/** A `bytea[]` as the protocol has it: as text, every byte would be two. */
+/** A `bytea[]` in the binary format: as text, every byte would take two. */
 function binaryArray(rows: readonly Uint8Array[]): Buffer {
-  // one dimension, no nulls, its members' type, how many there are, counted from 1
+  // one dimension, no nulls, type of the members, their number, lower bound 1
   const head = words(1, 0, byteaOid, rows.length, 1)
   return Buffer.concat([head, ...rows.flatMap((bytes) => [words(bytes.byteLength), bytes])])
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { startWorker } from 'reprise/workers'
 import { toolCrew } from '../crew.ts'
 
-/** As many turns as a run has. */
+/** Number of turns of a run. */
 export const turns = 10
 
 export interface WorkerProcess {
@@ -31,7 +31,7 @@ export async function forkWorker(url: string): Promise<WorkerProcess> {
 
 if (process.send) {
   const crew = toolCrew(process.argv[2] ?? '', turns)
-  // opens the store, and compiles what a run needs
+  // opens the store, and compiles the code that a run needs
   for (let run = 0; run < 20; run++) await crew.kickoff()
   process.send('warm')
   await once(process, 'message')

@@ -1,12 +1,12 @@
-// The raw limit of Redis through the same client: a script that appends a line to a list and answers how long it is;
-// nothing checked, hashed or leased.
+// The raw limit of Redis through the same client: a script that appends a line to a list and returns the list's length.
+// Nothing is checked, hashed or leased.
 import { createHash } from 'node:crypto'
 import { createClient } from 'redis'
 
 export interface RawRedis {
-  /** One line of the first run. */
+  /** Appends one line of the first run. */
   append(line: Buffer): Promise<void>
-  /** The next line of every run, all at once. */
+  /** Appends the next line of every run, all at once. */
   appendAll(lines: readonly Buffer[]): Promise<void>
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
-// A hundred runs that append over Redis that syncs each step, against the same lines by a bare script, a hundred at a
-// time.
+// A hundred runs that append over a Redis that syncs each step, compared with a bare script that appends the same
+// lines, a hundred at a time.
 import { redisStore } from '../../src/stores/redis/store.ts'
 import { startServer } from '../../test/support/servers/server.ts'
 import { openHundredRuns, rate, rawTurn, runs } from '../hundred-runs.ts'

@@ -1,5 +1,5 @@
-// One durable step over Redis that syncs each: encoded, hashed, folded, fenced and appended, against a bare script
-// through the same client.
+// One durable step over a Redis that syncs each step: encoded, hashed, folded, fenced and appended, compared with a
+// bare script through the same client.
 import { redisStore } from '../../src/stores/redis/store.ts'
 import { startServer } from '../../test/support/servers/server.ts'
 import type { Figure } from '../report.ts'
@@ -13,7 +13,7 @@ export async function benchRedisStep(): Promise<Figure[]> {
   const stepper = await openStepper(engineOn(store))
   const raw = await rawRedis(server.url)
   const line = Buffer.from(stepLine())
-  // a process in the middle of its work: code that has run before
+  // warms up, as in a long-running process
   await takeSteps(stepper, 5_000)
   const compared = await compare({ rounds: 60, perRound: 20, ours: () => stepper.step(), raw: () => raw.append(line) })
   await raw.close()

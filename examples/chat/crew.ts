@@ -1,5 +1,5 @@
-// The crew of the chat: it looks a policy up, files a claim when a person allows it, and writes to the customer. No key is needed: its
-// model is a script that says one word after another.
+// The crew of the chat: it looks a policy up, files a claim if a person allows it, and writes to the customer. It needs
+// no key: its model is a script, streamed word by word.
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, Crew, Task, tool, type LanguageModel } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
@@ -15,7 +15,7 @@ const lookupPolicy = tool({
 
 const fileClaim = tool({
   name: 'file_claim',
-  description: 'File a claim; gives its number',
+  description: 'File a claim; returns its number',
   effect: 'once',
   approval: true,
   input: z.object({ policy: z.string(), amount: z.number() }),
@@ -47,7 +47,7 @@ export const script = scriptedModel([
   },
 ])
 
-/** Says one word after another, as a model does: a script says everything at once. */
+/** Streams word by word, as a model does: a script streams everything at once. */
 export function slowly(model: typeof script, pause: (word: string) => Promise<unknown>): LanguageModel {
   const doStream: typeof model.doStream = async (request) => {
     const { stream } = await model.doStream(request)

@@ -1,5 +1,5 @@
-// A chat with a crew in a browser: real `useChat` of the AI SDK, a tool that waits for approval, and a page that can be reloaded at any moment.
-// Kill the server whenever you like and start it again: the chat continues.
+// A chat with a crew in a browser: `useChat` of the AI SDK, a tool that waits for approval, and a page that can be
+// reloaded at any time. Kill the server and start it again: the chat continues.
 //
 //   npx node --conditions=reprise-source examples/chat/server.ts
 import { once } from 'node:events'
@@ -62,13 +62,13 @@ async function answer(
   const response = await handle(new Request(`http://127.0.0.1${url}`, { method, headers: given, body, duplex: 'half' }))
   reply.writeHead(response.status, Object.fromEntries(response.headers))
   if (!response.body) return void reply.end()
-  // rejects when the page goes away, which ends the following and not the run
+  // rejects if the page disconnects, which ends the stream but not the run
   await pipeline(Readable.fromWeb(response.body), reply).catch(() => undefined)
 }
 
 if (import.meta.main) {
   const { url } = await serveChat(crew, Number(process.env['PORT'] ?? 3000))
   console.log(`open ${url}`)
-  // what a process left that is gone
+  // continues the runs of a process that is gone
   await crew.resumeAll()
 }

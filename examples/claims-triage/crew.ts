@@ -1,11 +1,11 @@
-// Claims triage: facts, assessment, note. Run it, stop it whenever you like (Ctrl-C, kill -9, the plug), run it again: it continues
-// after the last step that it recorded, and the claim is filed once.
+// Claims triage: facts, assessment, note. Run it, stop it at any time (Ctrl-C, kill -9, pull the plug), run it again:
+// it continues after the last step that it recorded, and the claim is filed once.
 //
 //   OPENAI_API_KEY=sk-… npx node --conditions=reprise-source examples/claims-triage/crew.ts
 //   OPENAI_API_KEY=sk-… npx node --conditions=reprise-source examples/claims-triage/crew.ts replay "the customer"
 //
-// The second line writes the note again for another reader; everything before it is taken from the run. Set OPENAI_BASE_URL for
-// any OpenAI-compatible server, REPRISE_MODEL for another model, REPRISE_STORE for another place to keep the runs.
+// The second line writes the note again for another reader; everything before it is taken from the run. Set
+// OPENAI_BASE_URL for any OpenAI-compatible server, REPRISE_MODEL for another model, REPRISE_STORE for another store.
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -24,7 +24,7 @@ const policies = new Map([
   ],
 ])
 
-/** Looking twice does no harm: a look-up that a crash cut off is simply made again. */
+/** A `read` does no harm: Reprise repeats a look-up that a crash has interrupted. */
 const lookupPolicy = tool({
   name: 'lookup_policy',
   description: 'Look a policy up by its number',
@@ -39,7 +39,7 @@ const lookupPolicy = tool({
 /** Filing twice would be a second claim: Reprise never repeats this call without asking. */
 const fileClaim = tool({
   name: 'file_claim',
-  description: 'File a claim in the ledger of claims; gives the claim number',
+  description: 'File a claim in the ledger of claims; returns the claim number',
   effect: 'once',
   input: z.object({ policy: z.string(), lossDate: z.string(), issue: z.string() }),
   async run({ policy, lossDate, issue }, { runId }) {

@@ -1,6 +1,6 @@
-// The demo: a crew is killed with SIGKILL in the middle of its second task, continues in another process, and is replayed in a third
-// one. It needs no key: a model server on loopback speaks the wire protocol of OpenAI. It compares itself with an undisturbed run, and
-// fails if any promise is broken.
+// The demo: a crew is killed with SIGKILL in the middle of its second task, continues in another process, and is
+// replayed in a third. It needs no key: a model server on loopback speaks the wire protocol of OpenAI. It compares the
+// run with an undisturbed one, and fails if any promise is broken.
 //
 //   npm run demo
 import { mkdirSync } from 'node:fs'
@@ -11,8 +11,8 @@ import { openStore, type Store } from 'reprise/stores'
 import type { Entry } from 'reprise/journal'
 import { openModelServer, type ModelServer } from '../model-server.ts'
 import { runId } from './crew.ts'
-import { childOf, completed, follow, start } from './process.ts'
-import { heading, say, teller } from './progress.ts'
+import { completed, follow, forkOf, start } from './process.ts'
+import { heading, say, progressPrinter } from './progress.ts'
 import { account, repliesIn, table } from './report.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures.json')
@@ -32,17 +32,17 @@ async function demo(): Promise<void> {
   await using server = await openModelServer(fixtures, { pace: true })
   await using other = await openModelServer(fixtures)
   const undisturbed = runUndisturbed(other)
-  undisturbed.catch(() => {}) // looked at below
+  undisturbed.catch(() => {}) // awaited below
   await using store = closing(await openStore(`file:${folder}/runs`))
   const journal: Entry[] = []
-  const tell = teller()
+  const printStep = progressPrinter()
 
   heading('1. Kick off')
   const first = start(server, folder)
   say(`process ${first.child.pid} runs crew.ts; every step is written down before it counts`)
   for await (const entry of follow(store, runId, first.child)) {
     journal.push(entry)
-    tell(entry)
+    printStep(entry)
     if (entry.type === 'tool.called' && entry.tool === 'lookup_policy') break
   }
 
@@ -58,7 +58,7 @@ async function demo(): Promise<void> {
   say(`process ${second.child.pid} takes the run over at once`)
   for await (const entry of follow(store, runId, second.child, journal.at(-1)?.seq)) {
     journal.push(entry)
-    tell(entry)
+    printStep(entry)
   }
   const resumed = await completed(second)
   const asked = server.requests().length
@@ -68,10 +68,10 @@ async function demo(): Promise<void> {
   const third = start(server, folder, ['replay', 'the customer'])
   say(`process ${third.child.pid} writes the note for the customer instead of the claims team`)
   const replay: Entry[] = []
-  const tellReplay = teller()
-  for await (const entry of follow(store, await childOf(store, runId, third.child), third.child)) {
+  const printReplayStep = progressPrinter()
+  for await (const entry of follow(store, await forkOf(store, runId, third.child), third.child)) {
     replay.push(entry)
-    tellReplay(entry)
+    printReplayStep(entry)
   }
   const replayed = await completed(third)
   const askedAgain = server.requests().length - asked
@@ -83,12 +83,15 @@ async function demo(): Promise<void> {
   heading('Did it keep its promises?')
   const { result, calls } = await undisturbed
   const filed = await linesIn(join(folder, 'ledger.txt'))
-  // A model call that the kill cuts off is made again, and only that one; here the kill should hit a look-up instead.
-  const cut = asked - repliesIn(journal).length
-  const cutWords = cut === 0 ? '' : `, ${cut} of them cut off by the kill`
+  // A model call that the kill interrupts is repeated; here the kill should hit a look-up instead.
+  const interrupted = asked - repliesIn(journal).length
+  const interruptedWords = interrupted === 0 ? '' : `, ${interrupted} of them interrupted by the kill`
   const promises: [string, boolean][] = [
     ['the same result as an undisturbed run', resumed === result],
-    [`model calls at the server: ${asked}${cutWords} (undisturbed: ${calls})`, asked - cut === calls && cut <= 1],
+    [
+      `model calls at the server: ${asked}${interruptedWords} (undisturbed: ${calls})`,
+      asked - interrupted === calls && interrupted <= 1,
+    ],
     [`model calls for the replay: ${askedAgain} (from the start: ${calls})`, askedAgain === 1],
     [`claims filed by kick-off, resume and replay together: ${filed}`, filed === 1],
     ['the replay wrote another note on the same claim', replayed !== resumed && replayed.includes('CL-0001')],
@@ -116,13 +119,13 @@ function whatNext(): void {
   say('    --input reader="the customer"')
 }
 
-/** The yardstick: the same crew, started once and left alone, with a server and a ledger of its own. */
+/** Runs the same crew without a kill, with a server and a ledger of its own, for comparison. */
 async function runUndisturbed(server: ModelServer): Promise<{ result: string; calls: number }> {
   const result = await completed(start(server, join(folder, 'undisturbed')))
   return { result, calls: server.requests().length }
 }
 
-/** The next number in the folder of demos, so that what an earlier demo left stays to be looked at. */
+/** Makes the next numbered folder: the results of earlier demos stay. */
 function freshFolder(place: string): string {
   mkdirSync(place, { recursive: true })
   for (let number = 1; ; number++) {
@@ -141,7 +144,7 @@ async function linesIn(path: string): Promise<number> {
   return text.split('\n').filter((line) => line !== '').length
 }
 
-/** Over several lines where it is long, each below the first word of the first. */
+/** Wraps text, and aligns the rows below the first word. */
 function wrap(text: string): string {
   const lines = ['']
   for (const word of text.split(/\s+/)) {

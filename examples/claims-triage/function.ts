@@ -1,5 +1,6 @@
-// The same crew as a function that is called by HTTP, one slice of a run for each call: `advanceHandler` is a plain Request to Response, as
-// web frameworks and platforms for functions want it. Here node:http serves it. It may be killed at any time: the next call continues.
+// The same crew as an HTTP function that executes a slice of a run per call. `advanceHandler` is a function from
+// Request to Response, which most web frameworks and function platforms accept; here node:http serves it. It may be
+// killed at any time: the next call continues.
 //
 //   export REPRISE_STORE=postgres://… REPRISE_ADVANCE_SECRET=$(openssl rand -hex 32)
 //   PORT=3000 npx node --conditions=reprise-source examples/claims-triage/function.ts

@@ -1,4 +1,4 @@
-// The processes of the demo: crew.ts started in one of its own, and what it writes, read from the store while it runs.
+// The processes of the demo: starts crew.ts in a process, and reads from the store what it writes meanwhile.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -45,14 +45,14 @@ export function start(server: ModelServer, folder: string, args: readonly string
   return { child, ended }
 }
 
-/** What a process printed, once it has ended well. */
+/** Resolves with what a process printed. Rejects if it fails. */
 export async function completed({ ended }: Started): Promise<string> {
   const { code, signal, stdout, stderr } = await ended
   if (code !== 0) throw new Error(`a process ended with ${signal ?? `code ${code}`}${stderr && `: ${stderr.trim()}`}`)
   return stdout.trim()
 }
 
-/** The entries of a run behind `after`, as a process writes them, until that process has ended. */
+/** Yields the entries of a run after entry `after` as a process writes them, until that process ends. */
 export async function* follow(store: Store, run: string, child: ChildProcess, after = 0): AsyncGenerator<Entry> {
   for (let last = after; ; await wait(10)) {
     const over = hasEnded(child)
@@ -64,8 +64,8 @@ export async function* follow(store: Store, run: string, child: ChildProcess, af
   }
 }
 
-/** The id of the run that a process makes from another one. */
-export async function childOf(store: Store, parent: string, child: ChildProcess): Promise<string> {
+/** Waits for the fork that a process makes of a run, and returns its id. */
+export async function forkOf(store: Store, parent: string, child: ChildProcess): Promise<string> {
   for (; ; await wait(10)) {
     const over = hasEnded(child)
     const { rows } = await store.list({ forkedFrom: parent }, { limit: 1 })

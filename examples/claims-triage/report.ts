@@ -1,4 +1,4 @@
-// The account of what each process did, made from the journals alone.
+// A report of what each process did, computed from the journals alone.
 import { taskOf } from './progress.ts'
 import type { Entry } from 'reprise/journal'
 
@@ -13,7 +13,10 @@ export interface Row {
 
 type Reply = Extract<Entry, { type: 'model.replied' }>
 
-/** A row for each task that each process had to do with. A run is resumed by a new process: `names` are theirs, in order. */
+/**
+ * Returns a row for each task of each process. `names`: the names of the processes, which resumed the run in that
+ * order.
+ */
 export function account(entries: readonly Entry[], names: readonly string[]): Row[] {
   const [created] = entries
   if (created?.type !== 'run.created') return []

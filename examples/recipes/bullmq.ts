@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Queue, Worker, type ConnectionOptions, type Job } from 'bullmq'
 import { nextWakeAt, queueName, type Dispatcher, type Wake } from 'reprise/workers'
 
-/** `connection` is a client of Redis, which stays yours to close. */
+/** `connection` is a Redis client, which the caller closes. */
 export function bullmqDispatcher(connection: ConnectionOptions, prefix = 'bull'): Dispatcher {
   const queues = new Map<string, Queue<Wake>>()
 
@@ -13,10 +13,10 @@ export function bullmqDispatcher(connection: ConnectionOptions, prefix = 'bull')
     return queue
   }
 
-  // the key is for this wake alone: a job that carried it on would not be added beside itself
+  // the job's data leave out the key: the next wake of the run must not have the id of this job, which still exists
   async function wake({ key, ...run }: Wake, at = 0): Promise<void> {
     await queueOf(queueName(run)).add('advance', run, {
-      // a job of the same id that waits or is under way does for both; ids must not have a colon
+      // no second job is added while one with this id is waiting or active; ids must not contain a colon
       ...(key !== undefined && { jobId: encodeURIComponent(key) }),
       delay: Math.max(0, at - Date.now()),
       removeOnComplete: true,

@@ -1,16 +1,17 @@
-// A route for the cron of a platform that has functions and no process that stays: has the other function called for
-// every run that is ready, until none is.
+// A route for the cron of a platform that has functions, but no long-lived processes. It calls the function that
+// advances runs for every ready run, until none is ready.
 import type { Crew } from 'reprise'
 import { httpDispatcher } from 'reprise/http'
 import { startWorker } from 'reprise/workers'
 
 export interface CronRouteOptions {
-  /** Where `advanceHandler` answers, and the secret of both. */
+  /** The URL at which `advanceHandler` is served. */
   readonly url: string
+  /** The secret of `advanceHandler`. */
   readonly secret: string
-  /** What the cron of the platform sends as a bearer. */
+  /** The bearer token that the platform's cron sends. */
   readonly cronSecret: string
-  /** When to begin nothing more: earlier than the platform ends this function. What is left, the next call does. */
+  /** Starts nothing after this time, which must be below the platform's limit. The next call continues. */
   readonly seconds?: number
 }
 
@@ -20,8 +21,8 @@ export function cronRoute(crews: readonly Crew[], options: CronRouteOptions): (r
   return async ({ headers }) => {
     if (headers.get('authorization') !== `Bearer ${cronSecret}`) return new Response(null, { status: 401 })
     const worker = await startWorker(crews, { dispatcher, once: true })
-    const enough = setTimeout(() => worker.stop().catch(() => undefined), seconds * 1_000)
-    await worker.done.finally(() => clearTimeout(enough))
+    const timer = setTimeout(() => worker.stop().catch(() => undefined), seconds * 1_000)
+    await worker.done.finally(() => clearTimeout(timer))
     return new Response(null, { status: 204 })
   }
 }

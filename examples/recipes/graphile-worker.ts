@@ -5,7 +5,7 @@ import { run as startRunner, runMigrations, type RunnerOptions, type Task } from
 import type { Pool } from 'pg'
 import { nextWakeAt, queueName, type Dispatcher, type Wake } from 'reprise/workers'
 
-/** The pool stays yours to close. */
+/** The caller closes the pool. */
 export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: Pool }): Dispatcher {
   const { pgPool, schema = 'graphile_worker' } = options
   const addJob = `select from ${schema}.add_job($1, payload := $2, run_at := $3, job_key := $4, max_attempts := 1)`
@@ -13,7 +13,7 @@ export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: P
 
   async function wake(run: Wake, at = 0): Promise<void> {
     const isLater = at > Date.now()
-    // one job for now serves every request; a job for later must not take its place
+    // requests for now share one job, whose place a job for later must not take
     const key = isLater ? `${run.runId}@${at}` : run.runId
     if (!hasTables) await runMigrations({ pgPool, schema })
     hasTables = true
@@ -26,7 +26,7 @@ export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: P
     async serve(work) {
       const advance: Task = async (payload, { job }) => {
         const wanted = payload as Wake
-        // a job that fails would stay in the table; the run stays ready, and the worker has logged why
+        // the worker has logged the error and the run stays ready; a job that fails would stay in the table
         const advanced = await work.advance(wanted.runId, { via: job.id }).catch(() => undefined)
         const next = advanced && nextWakeAt(advanced)
         if (next !== undefined) await wake(wanted, next)

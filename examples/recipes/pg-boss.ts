@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import type { Job, PgBoss } from 'pg-boss'
 import { nextWakeAt, queueName, type Dispatcher, type Wake } from 'reprise/workers'
 
-/** `boss` is started, and has a listener for its `error`s. With `useListenNotify`, a job is begun at once. */
+/** `boss` is started and has an `error` listener. With its option `useListenNotify`, a job starts at once. */
 export function pgBossDispatcher(boss: PgBoss): Dispatcher {
   const queues = new Set<string>()
 
   async function queueOf(name: string): Promise<string> {
-    // no retries: what is still ready is asked for again. `short`: a key counts until its job is begun
+    // no retries: runs that stay ready are woken again. `short`: a key is unique until its job starts
     const options = { policy: 'short', notify: true, retryLimit: 0, expireInSeconds: 86_400, deleteAfterSeconds: 600 }
     if (!queues.has(name)) await boss.createQueue(name, options)
     queues.add(name)
@@ -17,7 +17,7 @@ export function pgBossDispatcher(boss: PgBoss): Dispatcher {
 
   async function wake(run: Wake, at = 0): Promise<void> {
     const isLater = at > Date.now()
-    // one job for now serves every request; a job for later must not take its place
+    // requests for now share one job, whose place a job for later must not take
     const singletonKey = isLater ? `${run.runId}@${at}` : run.runId
     await boss.send(await queueOf(queueName(run)), run, { singletonKey, ...(isLater && { startAfter: new Date(at) }) })
   }
@@ -32,7 +32,7 @@ export function pgBossDispatcher(boss: PgBoss): Dispatcher {
       }
       const consume = async (name: string): Promise<void> => {
         const consumer: string = await boss.work<Wake>(await queueOf(name), async ([job]) => {
-          // the next one without a pause, which pg-boss would make
+          // fetches the next job at once: pg-boss would wait
           if (job) await advance(job).finally(() => boss.notifyWorker(consumer))
         })
       }

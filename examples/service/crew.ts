@@ -1,15 +1,15 @@
-// The crew of the service: facts, filing, note. Filing must not happen twice, and the note is read by a person before it goes out.
+// The crew of the service: facts, filing, note. A claim must not be filed twice, and a person approves the note.
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 
-/** The system of claims: a file to which a line is added for every claim. It is slow to confirm. */
+/** The claims system: a file with a line for every claim. It is slow to confirm. */
 const ledger = process.env['CLAIMS_LEDGER'] ?? '.reprise/ledger.txt'
 const confirmMs = Number(process.env['CLAIMS_CONFIRM_MS'] ?? 1000)
 
-/** The number of the claim that was filed under this key, if one was. */
+/** Returns the number of the claim that was filed with this key, if there is one. */
 async function filedAs(key: string): Promise<string | undefined> {
   const lines = (await readFile(ledger, 'utf8').catch(() => '')).split('\n')
   const line = lines.findIndex((text) => text.startsWith(`${key} `))
@@ -18,7 +18,7 @@ async function filedAs(key: string): Promise<string | undefined> {
 
 const fileClaim = tool({
   name: 'file_claim',
-  description: 'File a claim; gives its number',
+  description: 'File a claim; returns its number',
   effect: 'once',
   input: z.object({ policy: z.string(), issue: z.string() }),
   async run({ policy, issue }, { idempotencyKey }) {
@@ -27,7 +27,7 @@ const fileClaim = tool({
     await wait(confirmMs)
     return { claim: await filedAs(idempotencyKey) }
   },
-  // asked after a crash: was the claim filed before the process died?
+  // called after a crash: was the claim filed before the process died?
   async settle(idempotencyKey) {
     const claim = await filedAs(idempotencyKey)
     return claim === undefined ? { happened: false } : { happened: true, result: { claim } }

@@ -1,4 +1,5 @@
-// The service on node:http. Start it, stop it whenever you like (Ctrl-C, kill -9, the plug), start it again: it continues what it left.
+// The service on node:http. Start it, stop it at any time (Ctrl-C, kill -9, pull the plug), start it again: it
+// continues its runs.
 //
 //   OPENAI_API_KEY=sk-… npx node --conditions=reprise-source examples/service/server.ts
 //   npx node --conditions=reprise-source examples/run.ts service/server.ts        (without a key)
@@ -14,7 +15,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { finish, handle, resumeAll } from './service.ts'
 
-/** How long runs under way may take to end after SIGTERM: less than what the platform waits before SIGKILL. */
+/** How long runs may take to end after SIGTERM: less than the platform waits before SIGKILL. */
 const graceMs = 20_000
 
 const server = createServer((request, reply) => void serve(request, reply))
@@ -27,14 +28,14 @@ resumeAll()
 async function stop(): Promise<void> {
   server.close() // no new connections
   await Promise.race([finish(), wait(graceMs)])
-  process.exit() // what is not done by now is left as a kill would leave it: the next process continues it
+  process.exit() // like a kill for runs that have not ended: the next process continues them
 }
 
 async function serve(incoming: IncomingMessage, reply: ServerResponse): Promise<void> {
   const response = await handle(toRequest(incoming))
   reply.writeHead(response.status, Object.fromEntries(response.headers))
   if (!response.body) return void reply.end()
-  // rejects when the client goes away, which ends the following and not the run
+  // rejects if the client disconnects, which ends the stream but not the run
   await pipeline(Readable.fromWeb(response.body), reply).catch(() => undefined)
 }
 

@@ -1,5 +1,5 @@
-// The service as one function from Request to Response, so that it fits node:http (server.ts), Hono, a Next route handler, Deno and Bun.
-// No request waits for a crew: it starts or continues a run, and the run is looked at by its id.
+// The service as one function from Request to Response, which fits node:http (server.ts), Hono, a Next route handler,
+// Deno and Bun. No request waits for a crew: it starts or continues a run, whose state other requests read by its id.
 import { RepriseError, type Run } from 'reprise'
 import { z } from 'zod'
 import { crew } from './crew.ts'
@@ -31,14 +31,14 @@ export async function handle(request: Request): Promise<Response> {
       case 'GET /health':
         return await health()
       default:
-        return Response.json({ message: 'there is nothing here' }, { status: 404 })
+        return Response.json({ message: 'not found' }, { status: 404 })
     }
   } catch (error) {
     return refusal(error)
   }
 }
 
-/** The id is the client's own: however often it sends this, there is one run. */
+/** The client chooses the id, so that a repeated request starts no second run. */
 async function start({ id, notes }: z.infer<typeof newClaim>): Promise<Response> {
   await begin(crew.kickoff({ id, inputs: { notes }, whenHeld: 'follow' }))
   return Response.json({ id }, { status: 202, headers: { location: `/runs/${encodeURIComponent(id)}` } })
@@ -59,7 +59,7 @@ async function viewRun(id: string): Promise<Response> {
     result: raw,
     error: run.error?.message,
     tasks: tasks.map((task) => ({ name: task.name, status: task.status })),
-    // each with what a person must see to decide
+    // with everything that a person needs to decide
     questions,
   })
 }
@@ -73,24 +73,24 @@ async function health(): Promise<Response> {
 let stopping = false
 const underWay = new Set<Promise<void>>()
 
-/** Waits until the run is on disk, and not for its end. */
+/** Waits until the run is stored, not until it ends. */
 async function begin(call: { readonly started: Promise<Run> }): Promise<void> {
   const run = await call.started
-  keep(run.result().then(({ runId, status: is }) => console.log(`run ${runId}: ${is}`)))
+  track(run.result().then(({ runId, status: is }) => console.log(`run ${runId}: ${is}`)))
 }
 
-/** What fails is in the journal of its run, and here only logged. */
-function keep(work: Promise<void>): void {
-  const over = work.catch((error: unknown) => console.error(String(error))).finally(() => underWay.delete(over))
-  underWay.add(over)
+/** Logs a failure, which is also in the run's journal. */
+function track(work: Promise<void>): void {
+  const ended = work.catch((error: unknown) => console.error(String(error))).finally(() => underWay.delete(ended))
+  underWay.add(ended)
 }
 
-/** For the start of the process: continues what the one before it left. */
+/** Called at the start: continues the runs that the previous process left unfinished. */
 export function resumeAll(): void {
-  keep(crew.resumeAll().then((runs) => runs.forEach((run) => console.log(`run ${run.runId}, resumed: ${run.status}`))))
+  track(crew.resumeAll().then((runs) => runs.forEach((run) => console.log(`run ${run.runId}, resumed: ${run.status}`))))
 }
 
-/** Resolves when no run is under way here. From now on, nothing new is taken on. */
+/** Accepts no new work, and resolves when no run is in progress here. */
 export async function finish(): Promise<void> {
   stopping = true
   while (underWay.size > 0) await Promise.all(underWay)

@@ -1,4 +1,4 @@
-// A crew within a crew within a crew, each with steps of its own.
+// A crew with a nested crew that itself has a nested crew, each with steps of its own.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel } from 'reprise/testing'

@@ -1,5 +1,5 @@
-// A store for the pictures of the studio: the samples, and what only pictures need. It takes some seconds, since models
-// have to take time for bars to have lengths.
+// Fills a store for the pictures of the studio: with the samples, and with runs that only pictures need. It takes some
+// seconds, because the scripted models pause: without durations, bars would have no length.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { answer, fillStore } from '../../test/studio/sample-store.ts'
 import { coastCrew } from './coast-crew.ts'
 import { pauses } from './pauses.ts'
 
-/** Fills it, and gives the crews whose runs are in it. */
+/** Fills the store, and returns the crews whose runs are in it. */
 export async function fillForPictures(store: string): Promise<readonly Crew[]> {
   const pauseMs = pauses()
   const crews = [claimsCrew, checksCrew, briefingCrew, tightCrew, coastCrew].map((make) => make({ store, pauseMs }))
@@ -33,7 +33,7 @@ export async function fillForPictures(store: string): Promise<readonly Crew[]> {
   return crews
 }
 
-/** Of code that judges one of three otherwise. */
+/** Backtests code that decides one of three cases differently. */
 async function backtest(claims: Crew): Promise<void> {
   let judged = 0
   const other = { ...factsValue, covered: false, damages: factsValue.damages.slice(0, 1) }
@@ -51,7 +51,7 @@ async function killedAndResumed(claims: Crew, store: string, id: string): Promis
   const program = join(import.meta.dirname, 'killed-life.ts')
   const child = spawn(process.execPath, ['--conditions=reprise-source', program, store, id], { stdio: 'inherit' })
   const [, signal] = (await once(child, 'exit')) as [number | null, string | null]
-  if (signal !== 'SIGKILL') throw new Error(`the first life of ${id} ended by ${signal}, and not by SIGKILL`)
+  if (signal !== 'SIGKILL') throw new Error(`the first life of ${id} ended with ${signal}, not with SIGKILL`)
   await sleep(700)
   await claims.run(id).resume({ onQuestion: answer })
 }

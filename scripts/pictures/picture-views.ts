@@ -1,20 +1,20 @@
-// Every view of the studio that docs/guides/studio-views.md shows: where it is, when it is whole, and what is done
-// there first.
+// Every view of the studio that docs/guides/studio-views.md shows: its path, what to wait for, and what to do before
+// the picture is taken.
 import type { Page } from 'playwright-core'
 import type { Look } from './sheet.ts'
 
 export interface PictureView {
   readonly name: string
   readonly path: string
-  /** What is there when it is whole. */
+  /** Selects an element that is visible once the view is complete. */
   readonly shows: string
-  /** Which studio has it; by default the one with the samples. */
+  /** The studio that has it. Default: the one with the samples. */
   readonly of?: 'empty' | 'locked'
-  /** By default nothing. */
+  /** Prepares the page. Default: does nothing. */
   prepare?(page: Page): Promise<unknown>
 }
 
-const at = (path: string): string => encodeURIComponent(path)
+const encoded = (path: string): string => encodeURIComponent(path)
 
 export const pictureViews: readonly PictureView[] = [
   { name: 'waiting', path: '/', shows: '.question-card' },
@@ -24,7 +24,7 @@ export const pictureViews: readonly PictureView[] = [
   { name: 'question-limit', path: '/?question=summary-long-text%20q1', shows: '.question-place form' },
   { name: 'runs', path: '/runs', shows: '.run-row .run-id' },
   { name: 'run-killed', path: '/runs/claim-4716', shows: '.line.is-step' },
-  { name: 'run', path: `/runs/claim-4716?at=${at('assessment#1/2')}`, shows: '.detail h3' },
+  { name: 'run', path: `/runs/claim-4716?at=${encoded('assessment#1/2')}`, shows: '.detail h3' },
   {
     name: 'run-crews',
     path: '/runs/coast-of-yorkshire',

@@ -1,5 +1,5 @@
-// The looks of a view, and what becomes of them: one picture of all four, small enough for a repository. Chromium draws
-// and encodes it, so that nothing has to be installed for that.
+// The four looks of a view (width and colour scheme), combined into one picture that is small enough for a repository.
+// Chromium draws and encodes it, so that no image library is needed.
 import type { Page } from 'playwright-core'
 
 export interface Look {
@@ -11,7 +11,7 @@ export interface Look {
 const wide = { width: 1280, height: 800 }
 const narrow = { width: 375, height: 800 }
 
-/** As they stand on a sheet: two rows of two. */
+/** In the order of a sheet: two rows of two. */
 export const looks: readonly Look[] = [
   { name: 'wide-light', colorScheme: 'light', viewport: wide },
   { name: 'narrow-light', colorScheme: 'light', viewport: narrow },
@@ -19,15 +19,15 @@ export const looks: readonly Look[] = [
   { name: 'narrow-dark', colorScheme: 'dark', viewport: narrow },
 ]
 
-const apart = 24
-/** Words can still be read, and all sheets together have less than 1.5 MB. */
+const gap = 24
+/** Keeps text readable, and all sheets together below 1.5 MB. */
 const sheetScale = 0.75
 const quality = 0.7
 
-/** All looks of one view, in their order, as WebP. */
+/** Encodes all looks of one view, in the order of `looks`, as one WebP picture. */
 export function sheet(drawing: Page, pictures: readonly Buffer[]): Promise<Buffer> {
-  const column = wide.width + apart
-  const row = wide.height + apart
+  const column = wide.width + gap
+  const row = wide.height + gap
   return webp(
     drawing,
     pictures.map((png, index) => ({ png, left: (index % 2) * column, top: Math.floor(index / 2) * row })),
@@ -42,7 +42,7 @@ interface Placed {
   readonly top: number
 }
 
-/** What is between the pictures stays clear, so that a sheet stands on any ground. */
+/** The space between the pictures stays transparent, to fit any background. */
 export async function webp(
   drawing: Page,
   placed: readonly Placed[],

@@ -1,6 +1,6 @@
-// The four ways to execute one crew file, each printed live. In the last three, the process of the run is killed in the
-// middle of a tool call, right after the claim is filed, so that the next one has something to lose: a second filing,
-// or a model call paid twice.
+// The four ways to execute one crew file, each printed live. In the last three, the process that executes the run is
+// killed during a tool call, right after the claim was filed. A wrong recovery would file the claim again, or repeat a
+// model call.
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { entriesOf, livesIn, secondsOf, type Life } from './watch-run.ts'
 export interface Outcome {
   readonly way: string
   readonly result: string
-  /** As the model server counts. */
+  /** As counted by the model server. */
   readonly modelCalls: number
   /** Lines in the ledger. */
   readonly filed: number
@@ -28,7 +28,7 @@ export interface Outcome {
   readonly killed: readonly number[]
 }
 
-/** What one way has to itself. */
+/** The servers, files and variables of one way. */
 interface Stage {
   readonly way: string
   readonly url: string
@@ -38,7 +38,7 @@ interface Stage {
   readonly variables: Variables
 }
 
-/** No way takes longer, unless something is broken. */
+/** A way that takes longer has failed. */
 const limitMs = 30_000
 
 export async function inProcess(folder: string): Promise<Outcome> {
@@ -54,7 +54,7 @@ export async function byWorkers(folder: string, url: string): Promise<Outcome> {
   return onStage('workers', folder, url, async (stage) => {
     typed(`reprise worker ${crewFile}`, 'two of them, with REPRISE_STORE=postgres://… and nothing else')
     const workers = [1, 2].map(() => startWorker([], stage.variables))
-    return disturbed(stage, workers, /serving/, ({ pid }) => workers.find((worker) => worker.pid === pid)?.kill())
+    return runWithKill(stage, workers, /serving/, ({ pid }) => workers.find((worker) => worker.pid === pid)?.kill())
   })
 }
 
@@ -68,7 +68,7 @@ export async function byRestate(folder: string, url: string, restate: RestateClu
     }
     const listen = String(await freePort())
     const workers = [1, 2].map(() => startWorker(['--dispatcher', 'restate', '--listen', listen], variables))
-    return disturbed(stage, workers, /registered/, ({ pid }) => workers.find((worker) => worker.pid === pid)?.kill())
+    return runWithKill(stage, workers, /registered/, ({ pid }) => workers.find((worker) => worker.pid === pid)?.kill())
   })
 }
 
@@ -81,19 +81,19 @@ export async function byFunctions(folder: string, url: string): Promise<Outcome>
     const serve = (): Program => start('examples/claims-triage/function.ts', [], variables)
     await using functions = new AsyncDisposableStack()
     const first = functions.use(serve())
-    await first.says(/listening/)
+    await first.waitForOutput(/listening/)
     const caller = startWorker(['--dispatcher', 'http', '--url', `http://127.0.0.1:${port}/advance`], variables)
-    return await disturbed(stage, [caller], /serving/, async () => {
+    return await runWithKill(stage, [caller], /serving/, async () => {
       await first.kill()
       const next = functions.use(serve())
-      await next.says(/listening/)
+      await next.waitForOutput(/listening/)
       say(`process ${next.pid} answers now, on the same port`)
     })
   })
 }
 
-/** Queues a run, has its first process killed in the middle of the look-up, and waits for the end of the run. */
-async function disturbed(
+/** Queues a run, kills its first process during the look-up, and waits for the end of the run. */
+async function runWithKill(
   stage: Stage,
   programs: readonly Program[],
   ready: RegExp,
@@ -101,7 +101,7 @@ async function disturbed(
 ): Promise<Outcome> {
   await using stack = new AsyncDisposableStack()
   programs.forEach((program) => stack.use(program))
-  await Promise.all(programs.map((program) => program.says(ready)))
+  await Promise.all(programs.map((program) => program.waitForOutput(ready)))
   await using queue = crew.with({ store: stage.url })
   await queue.enqueue({ id: runId, inputs })
   await using store = closing(await openStore(stage.url))
@@ -111,26 +111,26 @@ async function disturbed(
     for await (const entry of entriesOf(store, runId, limitMs)) {
       entries.push(entry)
       const life = livesIn(entries).at(-1)
-      if (entry.type === 'run.resumed' && life) tellTaken(life, killed !== undefined)
+      if (entry.type === 'run.resumed' && life) sayProcess(life, killed !== undefined)
       if (killed !== undefined || !life || entry.type !== 'tool.called' || entry.tool !== 'lookup_policy') continue
       killed = life.pid
       say(`kill -9 ${killed}: the claim is filed, the policy is being looked up`)
       await kill(life)
     }
   } catch (error) {
-    const logs = programs.map(({ pid, said }) => `process ${pid} said:\n${said()}`)
+    const logs = programs.map(({ pid, output }) => `process ${pid} printed:\n${output()}`)
     throw new Error([(error as Error).message, ...logs].join('\n'), { cause: error })
   }
   const result = String(await queue.run(runId).result())
   return outcomeOf(stage, entries, result, killed === undefined ? [] : [killed])
 }
 
-function tellTaken({ pid, via }: Life, again: boolean): void {
+function sayProcess({ pid, via }: Life, again: boolean): void {
   say(`process ${pid} ${again ? 'continues it' : 'starts the run'}`)
   if (via) aside(`for call ${via.id} of ${via.dispatcher}`)
 }
 
-/** A model server and a ledger of its own, so that what is counted is what this way did. */
+/** Gives a way its own model server and ledger, so that the counts are its own. */
 async function onStage(
   way: string,
   folder: string,

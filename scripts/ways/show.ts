@@ -1,7 +1,7 @@
 // npm run ways: one crew file, unchanged, executed in process, by workers, by Restate and by functions. It needs no
-// key, but the packages of tests (npm run install-test-packages): the model, PostgreSQL and Restate are servers on
-// loopback, and gone at the end. Exits with 1 when one of the ways gave another result, asked the model more often, or
-// filed the claim more than once.
+// key, but the packages of the tests (npm run install-test-packages): the model, PostgreSQL and Restate are servers on
+// loopback that are stopped at the end. Exits with 1 if one of the ways has another result, calls the model more often,
+// or files the claim more than once.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ async function show(): Promise<boolean> {
   console.log(`One crew file, unchanged, four ways: ${crewFile}`)
   console.log('Three tasks, five model calls, and an insurance claim that must be filed once.')
   console.log('The model is a server on this machine that answers from a file: no key, no cost.')
-  // both start during the first way, which needs neither
+  // both servers start during the first way, which needs neither
   const starting = Promise.allSettled([startServer('postgres'), startRestate()])
 
   heading('1. In process')
@@ -49,12 +49,12 @@ async function show(): Promise<boolean> {
   const functions = await byFunctions(folder, schema('functions'))
 
   const others = [workers, pushed, functions]
-  heading('Side by side, as the journals, the model server and the ledger have it')
-  console.log(compared(first, others))
-  return judged(first, others)
+  heading('Side by side, according to the journals, the model server and the ledger')
+  console.log(comparison(first, others))
+  return printVerdict(first, others)
 }
 
-function compared(first: Outcome, others: readonly Outcome[]): string {
+function comparison(first: Outcome, others: readonly Outcome[]): string {
   const head = ['way', 'result', 'model calls', 'filed', 'seconds', 'process and call']
   const rows = [first, ...others].flatMap((outcome) => {
     const { way, modelCalls, filed, seconds, lives, killed } = outcome
@@ -66,12 +66,12 @@ function compared(first: Outcome, others: readonly Outcome[]): string {
   return table(head, rows)
 }
 
-/** The ids of calls are long, begin alike, and stand in full further up. */
+/** The ids of calls are long, begin alike, and were printed in full above. */
 function shortLife({ pid, via }: Life): string {
   return via === undefined ? `${pid}` : `${pid} …${via.id.slice(-5)}`
 }
 
-function judged(first: Outcome, others: readonly Outcome[]): boolean {
+function printVerdict(first: Outcome, others: readonly Outcome[]): boolean {
   const all = [first, ...others]
   const seconds = ((performance.now() - began) / 1_000).toFixed(0)
   const promises: readonly (readonly [string, boolean])[] = [
@@ -82,7 +82,7 @@ function judged(first: Outcome, others: readonly Outcome[]): boolean {
     ],
     ['one claim filed each time', all.every(({ filed }) => filed === 1)],
     [
-      'what was killed was taken up by another process',
+      'after each kill, another process continued the run',
       others.every(({ lives, killed }) => killed.length === 1 && !killed.includes(lives.at(-1)?.pid ?? 0)),
     ],
   ]

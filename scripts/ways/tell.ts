@@ -1,4 +1,4 @@
-// The output for a person who watches, in lines of at most 80 columns.
+// Prints for a person who watches, in lines of at most 80 columns.
 import { styleText } from 'node:util'
 
 export function heading(text: string): void {
@@ -19,7 +19,7 @@ export function typed(command: string, about = ''): void {
   if (about !== '') aside(about)
 }
 
-/** Over several lines where it is long, each below the first word of the first. */
+/** Prints a result, wrapped, with its rows aligned below the first word. */
 export function sayResult(text: string): void {
   const lines = ['']
   for (const word of text.split(/\s+/)) {
@@ -30,7 +30,7 @@ export function sayResult(text: string): void {
   say(`result: ${lines.join(`\n${' '.repeat(11)}`)}`)
 }
 
-/** With numbers to the right, and a line below the head; the last column is text. */
+/** Formats a table: numbers are right-aligned, a rule is below the head, and the last column is text. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[]): string =>

@@ -1,17 +1,17 @@
-// What became of a run, from its journal alone: who took it up, how long it took and what it gave.
+// Reads from a run's journal which processes executed it, and how long it took.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from 'reprise/stores'
 import type { Entry } from 'reprise/journal'
 
 export type Resumed = Extract<Entry, { type: 'run.resumed' }>
 
-/** One process that had the run, and the call that told it to, where there was one. */
+/** A process that executed the run, and the dispatcher's call that started it, if there was one. */
 export interface Life {
   readonly pid: number
   readonly via: Resumed['via']
 }
 
-/** The entries of a run as they are written, up to its end. Rejects when that takes too long. */
+/** Yields the entries of a run as they are written, until it ends. Rejects after `limitMs`. */
 export async function* entriesOf(store: Store, run: string, limitMs: number): AsyncGenerator<Entry> {
   const limit = performance.now() + limitMs
   for (let last = 0; ; await wait(10)) {
@@ -21,11 +21,11 @@ export async function* entriesOf(store: Store, run: string, limitMs: number): As
       yield entry
       if (entry.type === 'run.completed' || entry.type === 'run.failed' || entry.type === 'run.cancelled') return
     }
-    if (performance.now() > limit) throw new Error(`run ${run} is not over after ${limitMs / 1_000} seconds`)
+    if (performance.now() > limit) throw new Error(`run ${run} did not end within ${limitMs / 1_000} seconds`)
   }
 }
 
-/** The lives of a run. A queued run has none until a process starts it. */
+/** Returns the lives of a run. A queued run has none until a process starts it. */
 export function livesIn(entries: readonly Entry[]): Life[] {
   return entries.flatMap((entry): Life[] => {
     if (entry.type === 'run.resumed') return [{ pid: entry.owner.pid, via: entry.via }]

@@ -1,4 +1,4 @@
-// Time and randomness as parameters, so that a test puts its own in the place of the real ones.
+// Time and randomness as parameters, so that tests can replace them.
 import { setTimeout as wait } from 'node:timers/promises'
 
 export interface Clock {
@@ -6,7 +6,7 @@ export interface Clock {
   monotonic(): number
   /** Rejects with the signal's reason when it aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** Calls `ring` once, unless it is disposed of before. Keeps the process alive only if `keepsAlive`. */
+  /** Calls `ring` once, unless the timer is disposed before. Keeps the process alive only if `keepsAlive`. */
   timer(ms: number, ring: () => void, keepsAlive?: boolean): Disposable
   /** At least 0, less than 1. */
   random(): number
@@ -20,16 +20,17 @@ export const realClock: Clock & { now(): Date } = {
   },
   timer(ms, ring, keepsAlive = false) {
     const timer = setTimeout(ring, ms)
-    // in runtimes with browser timers, such as older Workers, it is a number
+    // a number in runtimes with the timers of browsers, such as older Cloudflare Workers
     if (!keepsAlive) (timer as Partial<NodeJS.Timeout>).unref?.()
     return { [Symbol.dispose]: () => clearTimeout(timer) }
   },
   random: () => Math.random(),
 }
 
-// A point in time by two clocks. Durations are measured by the monotonic one. The time of day is for people and for
-// other machines; it jumps when the clock is set or the machine was asleep.
-
+/**
+ * A point in time by two clocks. The monotonic clock measures durations. The time of day is for people and other
+ * machines; it jumps when the clock is set or the machine was asleep.
+ */
 export interface Moment {
   readonly monotonic: number
   /** In ms since 1970. */
@@ -40,13 +41,13 @@ export function currentMoment(clock: Pick<Clock, 'monotonic'> & { now(): Date })
   return { monotonic: clock.monotonic(), day: clock.now().getTime() }
 }
 
-/** The two clocks never agree to the millisecond. */
-const tolerated = 1_000
+/** In ms: the two clocks never agree exactly. */
+const jumpTolerance = 1_000
 
-/** How much further the time of day went than the monotonic clock, in ms; 0 if they differ by less than a second. */
+/** By how many ms the time of day advanced more than the monotonic clock; 0 if the difference is below a second. */
 export function jumpBetween(from: Moment, to: Moment): number {
   const jump = Math.round(to.day - from.day - (to.monotonic - from.monotonic))
-  return Math.abs(jump) < tolerated ? 0 : jump
+  return Math.abs(jump) < jumpTolerance ? 0 : jump
 }
 
 /**

@@ -1,5 +1,5 @@
-// The only file of the library that reads environment variables. It reads them at each use, never at import, so that a
-// program can load its own `.env` first and a test can change a variable.
+// The only file of the library that reads environment variables. Reads them at each use, never at import, so that a
+// program can load its own `.env` first, and a test can change a variable.
 import { RepriseError } from './errors.ts'
 import { longestSeconds } from './options.ts'
 
@@ -8,24 +8,24 @@ export interface Environment {
   readonly model: string | undefined
   /** REPRISE_STORE: the default store of crews. */
   readonly store: string | undefined
-  /** REPRISE_LEASE_SECONDS. Reading it throws OPTION_INVALID when it is not a positive number. */
+  /** REPRISE_LEASE_SECONDS. The getter throws OPTION_INVALID if the variable isn't a positive number. */
   readonly leaseSeconds: number | undefined
   /** RESTATE_INGRESS_URL, RESTATE_ADMIN_URL, RESTATE_AUTH_TOKEN. */
   readonly restate: Readonly<Record<'ingress' | 'admin' | 'token', string | undefined>>
   /** REPRISE_ADVANCE_SECRET: signs calls that advance runs. */
   readonly advanceSecret: string | undefined
-  /** TERM=dumb: printed lines cannot be changed. */
+  /** TERM=dumb: the terminal can't change printed lines. */
   readonly dumbTerminal: boolean
   /** npm_lifecycle_event: the package.json script that npm is running. */
   readonly npmScript: string | undefined
 }
 
-/** The current environment. An empty variable counts as not set. */
+/** Reads the environment. An empty variable counts as not set. */
 export function environment(): Environment {
   return {
     model: read('REPRISE_MODEL'),
     store: read('REPRISE_STORE'),
-    // a getter, so that a mistake in this variable does not stop code that reads others
+    // a getter, so that an invalid value doesn't stop code that reads other variables
     get leaseSeconds() {
       return positiveNumber('REPRISE_LEASE_SECONDS')
     },
@@ -49,19 +49,19 @@ export function firstSet(names: readonly string[]): { readonly name: string; rea
   return undefined
 }
 
-/** Values that must not appear in a journal, a log or an error, including secrets that only packages or tools use. */
+/** Values of variables that must never appear in a journal, log or error, even if only packages or tools use them. */
 export function secrets(): readonly string[] {
   return Object.keys(process.env).flatMap((name) => {
     const value = keyNames.test(name) ? read(name) : undefined
     if (value === undefined) return []
-    // under other names, a short value is probably a word, and a path only locates the secret
+    // under other names, a short value is probably a word, and a path is only where the secret is
     return name.endsWith('_API_KEY') || (value.length >= 12 && !value.startsWith('/')) ? [value] : []
   })
 }
 /** GROQ_API_KEY, GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY, DB_PASSWORD, AWS_BEARER_TOKEN_BEDROCK */
 const keyNames = /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|BEARER_TOKEN_[A-Z]+)$/
 
-/** Values of variables with URLs, which may contain a password, or a key in the query. */
+/** Values of variables with URLs, which may contain a password or, in the query, a key. */
 export function addresses(): readonly string[] {
   const names = Object.keys(process.env).filter((name) => addressNames.test(name))
   return names.map(read).filter((value) => value !== undefined)
@@ -69,7 +69,7 @@ export function addresses(): readonly string[] {
 /** MISTRAL_BASE_URL, OPENAI_API_BASE, AZURE_OPENAI_ENDPOINT, AWS_ENDPOINT_URL_BEDROCK_RUNTIME */
 const addressNames = /_(BASE_URL|API_BASE|API_URL|ENDPOINT)$|^AWS_ENDPOINT_URL|^REPRISE_STORE$/
 
-/** The variables for programs that Reprise starts: enough to find commands and the home folder, but no keys. */
+/** The variables that programs started by Reprise receive: enough to find commands and the home folder, but no keys. */
 export function plainVariables(): { readonly [name: string]: string } {
   const found = plainNames.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
   return Object.fromEntries(found) as { readonly [name: string]: string }

@@ -1,10 +1,10 @@
-// One error class and one closed table of codes. The code is the contract; messages may be reworded. Each code says
-// whether a retry can help, so that callers don't guess from the text. Facts and next steps are data; the message words
-// both for users of the library.
+// One error class and one closed table of codes. The code is the contract; messages may be reworded. Each code tells
+// whether a retry can help, so that callers needn't parse messages. Facts and next steps are data; the message has both
+// in words, for users of the library.
 import { nextWords, type NextStep } from './next.ts'
 
 /**
- * Every code, with whether the same call may succeed if repeated. Their meanings are comments, to keep bundles small.
+ * Every code, and whether the same call may succeed if repeated. Meanings are comments, to keep bundles small.
  */
 export const errorCodes = {
   /** An answer does not fit its question. */
@@ -27,7 +27,7 @@ export const errorCodes = {
   INBOX_WAITING: { retry: true },
   /** An input is not valid JSON, or a file that cannot be used. */
   INPUT_INVALID: { retry: false },
-  /** A text has a placeholder for which no input was given. */
+  /** A text has a placeholder without an input. */
   INPUT_MISSING: { retry: false },
   /** Nothing in the crew uses an input, and it replaces no input of the run that is forked. */
   INPUT_UNKNOWN: { retry: false },
@@ -55,7 +55,7 @@ export const errorCodes = {
   OUTCOME_UNKNOWN: { retry: true },
   /** The output file of a task cannot be written; a resume tries again. */
   OUTPUT_FILE_FAILED: { retry: true },
-  /** A task gave no acceptable output within its retries. */
+  /** A task produced no acceptable output within its retries. */
   OUTPUT_REFUSED: { retry: true },
   /** Stored outputs were made from other inputs, texts or code, and the call has `stale: 'refuse'`. */
   OUTPUT_STALE: { retry: false },
@@ -69,7 +69,7 @@ export const errorCodes = {
   RUN_ABANDONED: { retry: false },
   /** The run was cancelled. */
   RUN_CANCELLED: { retry: false },
-  /** The run is completed or cancelled and takes no more changes. */
+  /** The run is completed or cancelled, so it can't be changed. */
   RUN_ENDED: { retry: false },
   /** The store has another run with the id of the run to import or to copy. */
   RUN_EXISTS: { retry: false },
@@ -83,7 +83,7 @@ export const errorCodes = {
   RUN_NOT_FOUND: { retry: false },
   /** A schema isn't a Standard Schema, or provides no JSON Schema. */
   SCHEMA_INVALID: { retry: false },
-  /** A journal has moved on since it was read. */
+  /** A journal has new entries since it was read. */
   SEQ_CONFLICT: { retry: true },
   /** The store could not be read or written. */
   STORE_FAILED: { retry: true },
@@ -108,10 +108,10 @@ export type ErrorCode = keyof typeof errorCodes
 export interface ErrorDetails {
   readonly runId?: string | undefined
   readonly task?: string | undefined
-  /** The tasks that failed, from the outermost inwards: the message names them. */
+  /** The tasks that failed, from the outermost inwards. The message names them. */
   readonly tasks?: readonly string[] | undefined
   readonly next?: NextStep | undefined
-  /** When the lease that is held expires unless it is renewed, in ms since 1970. */
+  /** For RUN_HELD: when the lease expires unless it is renewed, in ms since 1970. */
   readonly until?: number | undefined
   readonly cause?: unknown
 }
@@ -119,14 +119,14 @@ export interface ErrorDetails {
 const brand: unique symbol = Symbol.for('reprise.error') as never
 
 /**
- * The error class of Reprise. `code` is the contract; `runId` and `task` say where it happened, `next` what to do about
- * it. `message` is `facts`, followed by `next` as a method call.
+ * The error class of Reprise. `code` is the contract. `runId` and `task` tell where the error happened, `next` what to
+ * do about it. `message` is `facts`, followed by `next` as a method call.
  */
 export class RepriseError extends Error {
   readonly code: ErrorCode
-  /** What happened, without the place and without advice: `the net is down`. */
+  /** What happened, without place and advice: `the network is down`. */
   readonly reason: string
-  /** The place and the reason, without advice: `task research/fetch failed: the net is down`. */
+  /** Place and reason, without advice: `task research/fetch failed: the network is down`. */
   readonly facts: string
   readonly runId: string | undefined
   readonly task: string | undefined
@@ -149,7 +149,8 @@ export class RepriseError extends Error {
     this.tasks = tasks
     this.next = next
     this.until = details.until
-    // Node prints all enumerable fields of an uncaught error: hide fields that repeat the message or are undefined
+    // Node prints all enumerable fields of an uncaught error, so fields that repeat the message or are undefined are
+    // hidden
     for (const name of ['reason', 'facts', 'runId', 'task', 'tasks', 'next', 'until'] as const)
       if (name === 'reason' || name === 'facts' || this[name] === undefined)
         Object.defineProperty(this, name, { enumerable: false })
@@ -165,13 +166,12 @@ export class RepriseError extends Error {
     return typeof value === 'object' && value !== null && brand in value
   }
 }
-// On the prototype, since isolatedDeclarations refuses a computed member in the class itself.
+// on the prototype, since isolatedDeclarations refuses a computed member in the class itself
 Object.defineProperty(RepriseError.prototype, brand, { value: true })
 
 /**
- * The message of anything that was thrown, for use inside another sentence. A RepriseError is worded without its
- * advice, which belongs at the end of a message. Also handles values that aren't an Error, or cannot be turned into a
- * string.
+ * The message of anything that was thrown, for use within another sentence. The advice of a RepriseError is left out,
+ * because it belongs at the end. Also handles values that aren't errors, or can't be converted to a string.
  */
 export function messageOf(error: unknown): string {
   if (RepriseError.isInstance(error)) return error.facts
@@ -187,7 +187,7 @@ export function asRepriseError(error: unknown): RepriseError {
   return RepriseError.isInstance(error) ? error : new RepriseError('TASK_FAILED', messageOf(error), { cause: error })
 }
 
-/** The same error with another message. */
+/** Copies an error with another reason. */
 export function reworded(error: RepriseError, reason: string, details: ErrorDetails = {}): RepriseError {
   const { code, runId, task, next } = error
   return new RepriseError(code, reason, { runId, task, next, cause: error, ...details })

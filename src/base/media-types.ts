@@ -1,4 +1,4 @@
-// The media type of a file: by its name, otherwise by its first bytes. Only knows types that models accept.
+// Detects the media type of a file by its name, or else by its first bytes. Only knows types that models accept.
 
 const byExtension: { readonly [extension: string]: string } = {
   pdf: 'application/pdf',
@@ -24,7 +24,7 @@ const byExtension: { readonly [extension: string]: string } = {
   mp4: 'video/mp4',
 }
 
-/** First bytes, in Latin-1; `at` is their offset. */
+/** The bytes at offset `at`, in Latin-1; `within` are the first bytes of the file. */
 const byBytes: readonly {
   readonly begins: string
   readonly at?: number
@@ -43,7 +43,7 @@ const byBytes: readonly {
   { begins: 'ftyp', at: 4, type: 'video/mp4' },
 ]
 
-/** Undefined if neither the name nor the bytes tell. */
+/** Detects a media type. Undefined for an unknown type. */
 export function mediaTypeOf(name: string, bytes: Uint8Array): string | undefined {
   const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase()
   const named = extension === undefined || !Object.hasOwn(byExtension, extension) ? undefined : byExtension[extension]

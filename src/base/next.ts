@@ -1,9 +1,9 @@
-// Next steps as data. Errors and results carry them, and the surface words them: the library as a method call, the
+// Next steps as data, in errors and results. Each surface puts them into words: the library as a method call, the
 // command line as a command that works as printed (src/cli/write-command.ts).
 
 /** Every type of step, with its parameters. */
 interface Steps {
-  /** With the options that changed tasks require. */
+  /** With the options that changed tasks require, if any. */
   resume: {
     readonly runId: string
     readonly changed?: 'restart' | 'continue'
@@ -14,13 +14,13 @@ interface Steps {
   /** A fork with other inputs. */
   fork: { readonly runId: string }
   refresh: { readonly runId: string }
-  /** A fork that tries the failed tasks of a run again. */
+  /** A fork that executes the failed tasks of a run again. */
   retry: { readonly runId: string }
   answer: { readonly runId: string; readonly question: string; readonly decisions: readonly string[] }
   invalidate: { readonly runId: string; readonly task: string }
   cancel: { readonly runId: string }
   delete: { readonly runId: string }
-  /** Takes back a run that was moved to another store. */
+  /** Take back a run that was moved to another store. */
   requeue: { readonly runId: string }
   show: { readonly runId: string }
   runs: object
@@ -28,19 +28,19 @@ interface Steps {
   /** Repeat the call with the missing inputs. */
   give: {
     readonly inputs: readonly string[]
-    /** The JSON types of inputs that aren't text, such as `array`. */
+    /** The JSON types of inputs that aren't strings, such as `array`. */
     readonly types?: { readonly [name: string]: string }
   }
   /** Repeat the import under a free id. */
   import: { readonly as: string }
   backtest: { readonly task: string; readonly id: string }
-  /** Have the tables of a store created, by a role that may do so. */
+  /** Create the tables of a store, with a role that may do so. */
   migrate: object
 }
 
 export type NextAction = keyof Steps
 
-/** A step that can be done next. Without a type argument, a step of any type. */
+/** A next step. Without a type argument: of any type. */
 export type NextStep<A extends NextAction = NextAction> = { [K in A]: { readonly type: K } & Steps[K] }[A]
 
 /** The purpose of each step, for `<purpose> with <method or command>`. */
@@ -92,7 +92,7 @@ const calls: { readonly [A in NextAction]: (next: NextStep<A>) => string } = {
   migrate: () => 'openStore(url), using a role that may create tables',
 }
 
-/** The step as a method call: `continue with crew.run('claim-1').resume()`. */
+/** A step in words, with the method to call: `continue with crew.run('claim-1').resume()`. */
 export function nextWords(next: NextStep): string {
   return `${purposes[next.type]} with ${methodCall(next)}`
 }

@@ -1,5 +1,5 @@
-// Wakes code that waits for something to happen, without saying what happened: the waiting code looks at its own state.
-// Notifications that nothing has consumed yet count as one, so a change while the code looks is never missed:
+// Wakes code that waits for a change, without telling what changed: the code checks its own state. Notifications stay
+// set until they are consumed, so a change during the check is never missed:
 //
 //   for (;;) {
 //     notifier.consume()
@@ -61,8 +61,7 @@ export function createNotifier(isSet = false): Notifier {
   }
 }
 
-// Queues that run one piece of work after another, in the order of the calls. A failure reaches only its own caller.
-
+/** Runs one piece of work after another, in the order of the calls. A failure only reaches its own caller. */
 export type SerialQueue = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 export function serially(): SerialQueue {
@@ -77,7 +76,7 @@ export function serially(): SerialQueue {
 /** One queue per name. Queues with different names don't wait for each other. */
 export type SerialQueues = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
 
-/** Empty queues are dropped. */
+/** Creates queues on demand, and removes empty ones. */
 export function seriallyByName(): SerialQueues {
   const last = new Map<string, Promise<void>>()
   return (name, work) => {

@@ -1,7 +1,7 @@
-// Optional packages, which are loaded when needed. If one is missing, the error says what to install.
+// Optional packages, which are loaded when needed. If one is missing, the error tells what to install.
 import { RepriseError } from './errors.ts'
 
-/** Whether the package can be imported. Nothing is loaded. */
+/** Whether a package can be imported. Doesn't load it. */
 export function isInstalled(name: string): boolean {
   try {
     import.meta.resolve(name)
@@ -12,8 +12,8 @@ export function isInstalled(name: string): boolean {
 }
 
 /**
- * Pass it to `catch` directly on the `import()` of an optional package: if the package is not installed, bundlers skip
- * an import that has its own `catch`, and refuse others. CREW_INVALID.
+ * Call it in a `catch` directly on the `import()` of an optional package: bundlers skip such an import if the package
+ * isn't installed, and fail for others. The returned handler throws CREW_INVALID if the package is missing.
  */
 export function whenMissing(name: string, who: string): (error: unknown) => never {
   return (error) => {

@@ -1,11 +1,11 @@
-// Reads option objects. Unknown keys are refused, because a misspelt key would otherwise be ignored. A table declares
-// each option once; names, checks, defaults, suggestions, fields of YAML files and the reference page come from it. The
-// compiler checks that the table matches the interface of the options.
+// Reads option objects and other values from callers. Unknown keys are refused, because a misspelt key would otherwise
+// be ignored. A table declares each option once: names, checks, defaults, suggestions, fields of YAML files and the
+// reference page are derived from it. The compiler checks that the table matches the interface of the options.
 import { RepriseError } from './errors.ts'
 
 /**
- * OPTION_INVALID for a value that isn't an object; OPTION_UNKNOWN, with a suggestion, for a key that is not among
- * `keys`. `inside`: an option whose keys are free, for suggestions such as "did you mean { inputs: { topic } }?".
+ * Throws OPTION_INVALID for a value that isn't an object; OPTION_UNKNOWN, with a suggestion, for a key that isn't among
+ * `keys`. `inside`: an option that takes any keys, for suggestions such as "did you mean { inputs: { topic } }?".
  */
 export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
   refuseUnknown(what, options, keys, (key) => {
@@ -14,17 +14,17 @@ export function checkKeys(what: string, options: unknown, keys: readonly string[
   })
 }
 
-/** Like `checkKeys`, with the caller's own words about an unknown key. */
-function refuseUnknown(what: string, options: unknown, keys: readonly string[], about: (key: string) => string): void {
+/** As `checkKeys`; `hint` returns what follows the name of an unknown key in the message. */
+function refuseUnknown(what: string, options: unknown, keys: readonly string[], hint: (key: string) => string): void {
   if (!isRecord(options)) {
     throw new RepriseError('OPTION_INVALID', `${what} takes an object of options, not ${describe(options)}`)
   }
   const unknown = Object.keys(options).find((key) => !keys.includes(key))
   if (unknown === undefined) return
-  throw new RepriseError('OPTION_UNKNOWN', `${what} has no option ${describe(unknown)}${about(unknown)}`)
+  throw new RepriseError('OPTION_UNKNOWN', `${what} has no option ${describe(unknown)}${hint(unknown)}`)
 }
 
-/** A value for a message: short, on one line. */
+/** Describes a value in a message: short, on one line. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return quoted(value.length > 80 ? `${value.slice(0, 77)}...` : value)
   if (typeof value === 'function') return 'a function'
@@ -39,7 +39,7 @@ export function describe(value: unknown): string {
  */
 export const hiddenCharacters: RegExp = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** Quotes a text, with invisible characters escaped. */
+/** Quotes a string, with invisible characters escaped. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (found) => {
     const code = (found.codePointAt(0) ?? 0).toString(16)
@@ -55,22 +55,22 @@ export function describeObject(value: object): string {
 }
 
 /**
- * Whether a value is a plain object or a module namespace. A Promise is neither, so that a missing `await` doesn't look
- * like an empty object.
+ * Whether a value is a plain object or a module namespace. A Promise isn't, or a forgotten `await` would look like an
+ * empty object.
  */
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
 }
 
-/** The record's own member with that name: unlike `record[name]`, never an inherited member such as `constructor`. */
+/** The record's own member with a name: unlike `record[name]`, never an inherited member such as `constructor`. */
 export function ownMember<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 
 /** The most similar candidate as the end of a message: `; did you mean …?`. Empty if none is similar. */
 export function guess(word: string, candidates: readonly string[]): string {
-  const near = nearest(word, candidates)
-  return near === undefined ? '' : `; did you mean ${near}?`
+  const suggested = nearest(word, candidates)
+  return suggested === undefined ? '' : `; did you mean ${suggested}?`
 }
 
 /** The candidate that is most similar to a misspelt word. */
@@ -86,7 +86,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return candidates.find((candidate) => word.length > 3 && candidate.startsWith(word))
 }
 
-/** The Levenshtein distance: how many letters to change, add or remove. */
+/** The Levenshtein distance: how many characters to change, add or remove. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {
@@ -106,7 +106,7 @@ export interface Option<Kept = unknown> {
   readonly does: string
   readonly required?: boolean
   readonly default?: Kept
-  /** The default in words, if it isn't a value. */
+  /** What leaving the option out means, in words, if there is no default value. */
   readonly leftOut?: string
   /** CrewAI's names for the option, if they differ. */
   readonly crewai?: readonly string[]
@@ -114,11 +114,11 @@ export interface Option<Kept = unknown> {
 
 /** An option of CrewAI that Reprise doesn't have. */
 export interface MissingFeature {
-  /** What to do instead. */
+  /** What to do instead, as an imperative. */
   readonly instead?: string
-  /** Reprise always does this: false is refused, true is accepted. */
+  /** Reprise always does this: true is accepted, false is refused. */
   readonly alwaysOn?: true
-  /** A warning for files that use it, since a crew works without it. Without a warning, such files are refused. */
+  /** A warning for files that use it: the crew works without it. If there is no warning, such files are refused. */
   readonly without?: string
   /** The model setting that replaces it in a file. */
   readonly setting?: string
@@ -131,19 +131,19 @@ export interface OptionNames {
   readonly lacks: { readonly [crewai: string]: MissingFeature }
 }
 
-/** The types of options as they are kept: as in the finished object (`Made`), otherwise as declared. */
+/** The types of checked options: as in the finished object (`Made`), or else as declared. */
 export type OptionValues<Options, Made> = {
   readonly [Name in keyof Options]-?: Name extends keyof Made
     ? Made[Name]
     : Options[Name] | ({} extends Pick<Options, Name> ? undefined : never)
 }
 
-/** `More`: further columns. A missing row, or a row that the interface doesn't have, does not compile. */
+/** The options of an object, one row each. Missing and surplus rows don't compile. `More`: further columns. */
 export interface Table<Options, Made = unknown, More = unknown> extends OptionNames {
   readonly object: 'agent' | 'task' | 'crew' | 'tool'
   /** The variant of the object that has these options, if there are several: `with run`. */
   readonly kind?: string
-  /** The option that identifies an object. */
+  /** The option that names the object in messages. */
   readonly called: keyof Options & string
   readonly options: {
     readonly [Name in keyof Options]-?: Option<OptionValues<Options, Made>[Name]> &
@@ -158,8 +158,8 @@ export interface Table<Options, Made = unknown, More = unknown> extends OptionNa
 export type WithDefault<Kept> = undefined extends Kept ? unknown : { readonly default: Kept }
 
 /**
- * Returns the options to keep, with defaults. OPTION_UNKNOWN suggests similar names; OPTION_INVALID, or another code
- * for special types of values, names the option, the value and what is expected.
+ * Checks options and fills in defaults. Throws OPTION_UNKNOWN, with similar names; OPTION_INVALID, or another code for
+ * special types of values, with the option, the value and what is expected.
  */
 export function readOptions<Options, Made>(table: Table<Options, Made>, options: unknown): OptionValues<Options, Made> {
   const { object, called } = table
@@ -178,7 +178,7 @@ export function readOptions<Options, Made>(table: Table<Options, Made>, options:
   return Object.fromEntries(kept) as OptionValues<Options, Made>
 }
 
-/** OPTION_INVALID for a value that isn't an object; OPTION_UNKNOWN for a name that is not among `allowed`. */
+/** Throws OPTION_INVALID for a value that isn't an object; OPTION_UNKNOWN for a name that isn't among `allowed`. */
 export function checkNames(
   what: string,
   given: unknown,
@@ -188,13 +188,13 @@ export function checkNames(
   refuseUnknown(what, given, allowed, (key) => {
     const found = findOption(names, key, allowed)
     if (found) return 'lack' in found ? `: ${missingFeatureText(found.lack)}` : `: it's ${describe(found.name)} here`
-    const words = new Map(allowed.flatMap((name) => spellings(names, name).map((word) => [word, name])))
-    const meant = words.get(nearest(key, [...words.keys()]) ?? '')
-    return `${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${allowed.join(', ')})`
+    const bySpelling = new Map(allowed.flatMap((name) => spellings(names, name).map((spelling) => [spelling, name])))
+    const suggested = bySpelling.get(nearest(key, [...bySpelling.keys()]) ?? '')
+    return `${suggested === undefined ? '' : `; did you mean ${suggested}?`} (it has ${allowed.join(', ')})`
   })
 }
 
-/** Finds the option for a name of CrewAI or of Reprise, in camelCase or snake_case, or the missing feature. */
+/** Finds an option, or a missing feature, by its name in Reprise or CrewAI, in camelCase or snake_case. */
 export function findOption(
   names: OptionNames,
   key: string,
@@ -207,7 +207,7 @@ export function findOption(
   return lack && { lack }
 }
 
-/** The spellings of an option in a file, CrewAI's names first. */
+/** The names under which a file may have an option, CrewAI's names first. */
 export function spellings({ options }: OptionNames, name: string): readonly string[] {
   return [...new Set([...(ownMember(options, name)?.crewai ?? []), snakeCase(name), name])]
 }
@@ -218,7 +218,7 @@ export function missingFeatureText({ alwaysOn, instead }: MissingFeature): strin
   return `this version of Reprise does not have it; leave it out${instead === undefined ? '' : `, and ${instead}`}`
 }
 
-/** Missing features without a replacement. */
+/** Rows for missing features without a replacement. */
 export function missingFeatures(...names: readonly string[]): OptionNames['lacks'] {
   return Object.fromEntries(names.map((name) => [name, {}]))
 }
@@ -228,20 +228,19 @@ export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-// A small set of named checks for values from callers. Each words what it expects once, for messages and the reference.
-// Separate from options.ts, because bundlers cannot drop constants that are the result of a call.
+// Checks of single values. Each has one description of what it expects, for messages and the reference.
 
 export interface Check<Kept = unknown> {
   /** What is expected, for messages and the reference: `a whole number of at least 1`. */
   readonly expected: string
   /**
-   * Returns the value to keep. `what` names it: `retries of task "note"`. OPTION_INVALID, or another code for special
-   * types of values.
+   * Returns the checked value. `what` names it: `retries of task "note"`. Throws OPTION_INVALID, or another code for
+   * special types of values.
    */
   read(what: string, value: unknown): Kept
 }
 
-/** A check that keeps the value as it is. */
+/** Creates a check that returns the value unchanged. */
 export function check<Kept>(expected: string, fits: (value: unknown) => boolean): Check<Kept> {
   return {
     expected,
@@ -252,20 +251,20 @@ export function check<Kept>(expected: string, fits: (value: unknown) => boolean)
   }
 }
 
-/** OPTION_INVALID, with the value and what is expected. */
+/** The error OPTION_INVALID for a value, with what is expected instead. */
 export function wrong(what: string, value: unknown, expected: string): RepriseError {
   return new RepriseError('OPTION_INVALID', `${what} is ${describe(value)}; give ${expected}`)
 }
 
-/** Reads an optional option. */
+/** Checks a value that may be undefined. */
 export function optional<Kept>(what: string, value: unknown, by: Check<Kept>): Kept | undefined {
   return value === undefined ? undefined : by.read(what, value)
 }
 
-export const anyText: Check<string> = check('a text', (value) => typeof value === 'string')
+export const anyText: Check<string> = check('a string', (value) => typeof value === 'string')
 
 export const text: Check<string> = check(
-  'a text that is not empty',
+  'a non-empty string',
   (value) => typeof value === 'string' && value.trim() !== '',
 )
 
@@ -295,7 +294,7 @@ export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER): Ch
   )
 }
 
-/** The longest time of a timer, in seconds: 24 days. Longer timers would fire at once. */
+/** The longest timer, in seconds: 24 days. Longer timers would fire at once. */
 export const longestSeconds = 2_147_483
 
 export const seconds: Check<number> = check(`seconds, from 0.001 to ${longestSeconds}`, (value) =>
@@ -309,7 +308,7 @@ export function oneOf<Value extends string>(values: readonly Value[]): Check<Val
   return check(expected, (value) => values.includes(value as Value))
 }
 
-/** One value or a list of them, kept as a list. */
+/** Creates a check of one value or a list of values, which returns a list. */
 export function oneOrMore<Kept>(one: Check<Kept>): Check<readonly Kept[]> {
   return {
     expected: `${one.expected}, or a list of those`,
@@ -322,7 +321,7 @@ export function oneOrMore<Kept>(one: Check<Kept>): Check<readonly Kept[]> {
   }
 }
 
-/** `itemExpected`: what each item must be, such as `the task itself`. A hole in the list counts as undefined. */
+/** `itemExpected`: what each item must be, such as `the task itself`. A hole in a list counts as undefined. */
 export function listOf<Item>(
   expected: string,
   itemExpected: string,
@@ -339,9 +338,9 @@ export function listOf<Item>(
   }
 }
 
-/** A time, kept in the form that stores compare. */
+/** Returns a time in the format that stores compare. */
 export const time: Check<string> = {
-  expected: 'a Date, or a text such as 2026-01-31T12:00:00Z',
+  expected: 'a Date, or a string such as 2026-01-31T12:00:00Z',
   read(what, value) {
     const moment = value instanceof Date ? value : new Date(isoDate.test(String(value)) ? String(value) : Number.NaN)
     if (!Number.isNaN(moment.getTime())) return moment.toISOString()
@@ -361,17 +360,16 @@ function range(least: number, most: number): string {
   return least === Number.MIN_SAFE_INTEGER ? '' : ` of at least ${least}`
 }
 
-// Copies an object without its undefined fields, so that these are not written, compared or taken for given values.
-
 type Defined<Fields> = { [K in keyof Fields as undefined extends Fields[K] ? never : K]: Fields[K] } & {
   [K in keyof Fields as undefined extends Fields[K] ? K : never]?: Exclude<Fields[K], undefined>
 }
 
+/** Copies an object without its undefined fields, so that these aren't written or compared. */
 export function defined<const Fields extends object>(fields: Fields): Defined<Fields> {
-  const given: { [name: string]: unknown } = {}
+  const copy: { [name: string]: unknown } = {}
   for (const name of Object.keys(fields)) {
     const value: unknown = fields[name as keyof Fields]
-    if (value !== undefined) given[name] = value
+    if (value !== undefined) copy[name] = value
   }
-  return given as Defined<Fields>
+  return copy as Defined<Fields>
 }

@@ -1,4 +1,4 @@
-// A command: its options, and what it does. It gets an Invocation, and does not read argv or streams itself.
+// A command: its options, and what it does. It receives an Invocation, and reads neither argv nor streams itself.
 import type { Command as Program } from 'commander'
 import type { Terminal } from './output/terminal.ts'
 import type { Commands } from './write-command.ts'
@@ -30,6 +30,6 @@ export interface Invocation<Options = object> {
   /** The positional arguments. */
   readonly args: readonly (string | undefined)[]
   readonly options: Options & GlobalOptions
-  /** Words the next steps as commands that work in this folder. */
+  /** Writes next steps as commands that work in this folder. */
   readonly commands: Commands
 }

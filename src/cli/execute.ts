@@ -1,5 +1,5 @@
-// Executes a run for run, resume, fork and its presets: opens the crew's store, shows progress, stops on Ctrl-C, and
-// prints the result or the next step.
+// Executes a run for `reprise run`, `resume`, `fork` and its presets: opens the crew's store, shows progress, stops on
+// Ctrl-C, and prints the result or the next step.
 import type { Crew } from '../crew/crew.ts'
 import { printFailures } from './output/run-words.ts'
 import { openCrewStore, setAdvice } from '../crew/open-crew.ts'
@@ -41,8 +41,8 @@ export async function withCrewStore(
   try {
     return await work({ crew: crew.with({ store }), store })
   } catch (error) {
-    const isLookedFor = RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND'
-    throw missing !== undefined && isLookedFor ? noRunsYet(missing) : error
+    const isRunMissing = RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND'
+    throw missing !== undefined && isRunMissing ? noRunsYet(missing) : error
   } finally {
     await store.close()
   }
@@ -64,7 +64,7 @@ export async function execute(
   using interrupt = stopOnInterrupt(terminal.err)
   let steps = 0
   try {
-    const run = await watched()
+    const run = await executeWatched()
     if (!run) {
       terminal.err.line('nothing was started')
       return exitCodes.usage
@@ -86,8 +86,8 @@ export async function execute(
     await store.close()
   }
 
-  /** Progress is cleared when this returns or throws. */
-  async function watched(): Promise<Run | undefined> {
+  /** Shows progress until it returns or throws. */
+  async function executeWatched(): Promise<Run | undefined> {
     using progress = openProgress(terminal, { store, prices: crew.prices })
     const observed = observeStore(store, (entry, run) => {
       steps++
@@ -106,19 +106,19 @@ export async function execute(
 }
 
 /**
- * Asks the questions of a run one after another. A question that the person leaves stays open, and the run continues as
- * far as it can.
+ * Asks the questions of a run one after another. If the person leaves a question, it stays open, and the run continues
+ * as far as it can.
  */
 function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal): OnQuestion {
-  let before: Promise<unknown> = Promise.resolve()
+  let previous: Promise<unknown> = Promise.resolve()
   return (question) => {
     const ask = async (): Promise<Answer | undefined> => {
       const answer = await progress.whileAsking(() => askQuestion(terminal, question, terminalPerson(signal)))
       return answer && { ...answer, ...readSigner(undefined) }
     }
-    const mine = before.then(ask)
-    before = mine.catch(() => undefined)
-    return mine
+    const asked = previous.then(ask)
+    previous = asked.catch(() => undefined)
+    return asked
   }
 }
 
@@ -129,11 +129,11 @@ export function stopOnInterrupt(channel: Channel): Disposable & { readonly signa
   const onSignal = (): void => {
     if (!controller.signal.aborted) {
       first = performance.now()
-      channel.line('stopping; once more to exit without waiting')
+      channel.line('stopping; press Ctrl-C again to exit without waiting')
       controller.abort()
       return
     }
-    // npx and npm repeat a Ctrl-C that the terminal has already sent: that is not a second one
+    // npx and npm repeat a Ctrl-C that the terminal has already sent; the repetition doesn't count
     if (performance.now() - first > 300) process.exit(exitCodes.interrupted)
   }
   const signals = ['SIGINT', 'SIGTERM'] as const

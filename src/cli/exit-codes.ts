@@ -7,7 +7,7 @@ export const exitCodes = {
   done: 0,
   /** The run failed, or something else went wrong. */
   failed: 1,
-  /** The command was not understood, its arguments cannot be used, or the answer was no; nothing was started. */
+  /** The command or its arguments are invalid, or the person declined; nothing was started. */
   usage: 2,
   /** The run is suspended: it waits for an answer, or was stopped. It can be resumed. */
   suspended: 3,
@@ -16,15 +16,15 @@ export const exitCodes = {
   /** There is no such run, task, question or crew. */
   notFound: 5,
   /**
-   * Stopped by a second Ctrl-C, without waiting for the journal; the run can still be resumed. Or `tail` was left by
-   * the first Ctrl-C.
+   * A second Ctrl-C ended the process without waiting for the journal (the run can still be resumed), or the first one
+   * ended `tail`.
    */
   interrupted: 130,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** Errors of the library that do not exit with `failed`. */
+/** The exit codes of library errors that do not exit with `failed`. */
 const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   ANSWER_INVALID: exitCodes.usage,
   CREW_INVALID: exitCodes.usage,
@@ -47,13 +47,13 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
 }
 
 interface UsageDetails {
-  /** A code of the library, if one fits. */
+  /** The library's code for this error, if it has one. */
   readonly code?: ErrorCode
   readonly next?: CommandNext
   readonly cause?: unknown
 }
 
-/** The arguments of the command cannot be used. The message says what to give instead, `next` with which command. */
+/** The command's arguments are invalid. The message says what to give instead; `next` is the command to use. */
 export class UsageError extends Error {
   readonly code: ErrorCode | 'USAGE'
   readonly next: CommandNext | undefined

@@ -8,9 +8,9 @@ import type { Invocation } from './command.ts'
 import { printStack } from './output/print-block.ts'
 import type { CommandNext } from './write-command.ts'
 
-/** Next steps for errors of the library that have none: the command line knows a command, or a file. */
+/** Next steps for library errors that have none: a command, or advice in words. */
 const hints: { readonly [code in ErrorCode]?: CommandNext | string } = {
-  MODEL_KEY_MISSING: 'put it into the environment, or into a .env file in this folder',
+  MODEL_KEY_MISSING: 'set it in the environment, or in a .env file in this folder',
   RUN_NOT_FOUND: { type: 'runs' },
 }
 
@@ -33,10 +33,10 @@ export function reportFailure(error: unknown, { terminal, commands }: Invocation
   return exitCodeOf(error)
 }
 
-/** The stack of an unexpected error, or of an error that the crew's file threw while it was loaded. */
+/** Returns the stack of an unexpected error, or of an error that the crew's file threw while it was loaded. */
 function unexpectedStack(error: unknown): string | undefined {
-  const unforeseen = error instanceof UsageError ? error.cause : error
-  return unforeseen instanceof Error && !RepriseError.isInstance(unforeseen)
-    ? redact(unforeseen.stack ?? '') || undefined
+  const thrown = error instanceof UsageError ? error.cause : error
+  return thrown instanceof Error && !RepriseError.isInstance(thrown)
+    ? redact(thrown.stack ?? '') || undefined
     : undefined
 }

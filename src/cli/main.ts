@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The command `reprise`. An older Node is refused in one sentence, before anything is loaded that it cannot parse.
+// The entry point of the command `reprise`. It refuses an older Node in one sentence, before it loads any file that
+// such a Node cannot parse.
 import * as nodeModule from 'node:module'
 
 try {
@@ -11,27 +12,27 @@ try {
 }
 const [, , first, ...rest] = process.argv
 if ((first === '--version' || first === '-V') && rest.length === 0) {
-  // scripts and prompts ask for it again and again: nothing else is loaded for it
+  // shell scripts and prompts call this often, so nothing else is loaded
   const { packageVersion } = await import('../studio/package-version.ts')
   process.stdout.write(`${packageVersion()}\n`)
 } else {
-  startQuickly()
+  speedUpLoading()
   const { main } = await import('./program.ts')
   await main(process.argv)
 }
 
 /**
- * Most of the time of a short command goes into finding, reading and compiling some sixty files. Bun and Deno lack the
- * hooks that make it shorter.
+ * Shortens the start: a short command spends most of its time finding, reading and compiling some sixty files. Bun and
+ * Deno lack the hooks for this.
  */
-function startQuickly(): void {
+function speedUpLoading(): void {
   const { enableCompileCache, registerHooks }: Partial<typeof nodeModule> = nodeModule
-  // the next call reads back what was compiled, the crew's own file included
+  // the next command reads the compiled code from a cache, also that of the crew's file
   enableCompileCache?.()
-  // sources are left to Node, which has to see that they are TypeScript
+  // not for sources: Node itself must detect that they are TypeScript
   if (!import.meta.url.endsWith('.js')) return
   const own = new URL('../', import.meta.url).href
-  // the package's files import one another by their exact names: there is nothing to look up, which is a fifth of the
+  // the package's files import one another by exact name, so there is nothing to look up: this saves a fifth of the
   // time of `reprise runs`
   registerHooks?.({
     resolve(specifier, context, next) {

@@ -1,4 +1,4 @@
-// Options that several commands have, and how their values are read.
+// Options that several commands share, and the parsers of their values.
 import { InvalidArgumentError, Option, type Command as Program } from 'commander'
 import { runViewStatuses } from '../runs/status.ts'
 import { userInfo } from 'node:os'
@@ -6,7 +6,7 @@ import { defined } from '../base/options.ts'
 import type { TaskDecisionOptions } from '../crew/verbs/shared-options.ts'
 import { UsageError } from './exit-codes.ts'
 
-export const runArgument = 'id, beginning of it, or latest'
+export const runArgument = 'id of the run, the beginning of its id, or latest'
 export const taskArgument = 'name or id of the task'
 export const fileArgument =
   'the module that exports the crew (default: "reprise.crew" in package.json, crew.ts or src/crew.ts)'
@@ -77,7 +77,7 @@ export function statusesOption(fallback?: string): Option {
   })
 }
 
-/** An option that was removed. It is refused as soon as it is read, before any unknown option; `instead` says why. */
+/** Adds a removed option. It is refused when it is parsed, before any unknown option; `instead` ends the message. */
 export function withRemoved(command: Program, flags: string, instead: string): Program {
   const option = new Option(flags).hideHelp()
   const words = `error: ${command.name()} has no option ${option.long}: ${instead}`
@@ -90,7 +90,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
 
 export function wholeNumber(value: string): number {
   if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
-  throw new InvalidArgumentError('Give a whole number from 1.')
+  throw new InvalidArgumentError('Give a whole number, 1 or higher.')
 }
 
 export function wholeNumberOrZero(value: string): number {
@@ -106,7 +106,7 @@ function loginName(): string | undefined {
   }
 }
 
-/** The `by` option of the library. */
+/** Returns the library's option `by`: the given name, or else the login name. */
 export function readSigner(by: string | undefined): { readonly by?: string } {
   const name = by ?? loginName()
   return name === undefined ? {} : { by: name }
@@ -128,12 +128,11 @@ function parseRename(typed: string): [string, string] {
   throw new UsageError(`--renamed ${typed} is not a pair; write --renamed old=new`)
 }
 
-/** In seconds. */
-const units: { readonly [unit: string]: number } = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }
+const secondsPerUnit: { readonly [unit: string]: number } = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }
 
 /**
- * An age (`90m`, `12h`, `30d`, `2w`), a day, or a day with a time, in ISO 8601, which stores compare. Without a zone, a
- * time is local, like every time that is printed. A usage error that names the option.
+ * Parses an age (`90m`, `12h`, `30d`, `2w`), a day, or a day with a time. A time without a zone is local, like every
+ * printed time. Returns the time in ISO 8601, as stores compare it. Throws a UsageError that names the option.
  */
 export function readMoment(option: string, text: string, now: Date = new Date()): string {
   const time = parseMoment(text.trim(), now)
@@ -145,15 +144,15 @@ export function readMoment(option: string, text: string, now: Date = new Date())
 
 function parseMoment(text: string, now: Date): Date {
   const [, count = '', unit = ''] = /^(\d+)([mhdw])$/.exec(text) ?? []
-  if (unit !== '') return new Date(now.getTime() - Number(count) * (units[unit] ?? 0) * 1_000)
-  // a day alone would be midnight in UTC
+  if (unit !== '') return new Date(now.getTime() - Number(count) * (secondsPerUnit[unit] ?? 0) * 1_000)
+  // `new Date` would read a day alone as midnight in UTC
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return new Date(`${text}T00:00`)
   return new Date(/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}\S*$/.test(text) ? text : Number.NaN)
 }
 
-/** `500ms`, `90s`, `10m`, `2h` or `1d`, in seconds. A usage error that names the option. */
+/** Parses `500ms`, `90s`, `10m`, `2h` or `1d` into seconds. Throws a UsageError that names the option. */
 export function readDuration(option: string, text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,9}(?:\.\d+)?)\s?(ms|[smhdw])$/.exec(text.trim()) ?? []
-  if (unit !== '') return Number(count) * (units[unit] ?? 0)
+  if (unit !== '') return Number(count) * (secondsPerUnit[unit] ?? 0)
   throw new UsageError(`${option} is ${JSON.stringify(text)}; give a time such as 500ms, 90s, 10m, 2h or 1d`)
 }

@@ -95,7 +95,7 @@ export const sections: readonly Section[] = [
         load: async () => (await import('./commands/show.ts')).showCommand,
       },
       'log-tasks-outputs': {
-        summary: 'the same as show --tasks, under its name in CrewAI',
+        summary: "CrewAI's name for show --tasks",
         load: async () => (await import('./commands/show.ts')).logTasksOutputsCommand,
       },
       diff: {
@@ -172,8 +172,8 @@ export const sections: readonly Section[] = [
   },
 ]
 
-/** Commands of earlier versions, with the words of the command that replaces them. */
-const replaced: { readonly [name: string]: readonly string[] | undefined } = {
+/** Removed commands, each with the words of the command that replaces it. */
+const removedCommands: { readonly [name: string]: readonly string[] | undefined } = {
   tasks: ['show', '--tasks'],
   lineage: ['show', '--lineage'],
   verify: ['show', '--verify'],
@@ -183,8 +183,9 @@ const replaced: { readonly [name: string]: readonly string[] | undefined } = {
 }
 
 /**
- * `onExit` gets the exit code of the command that was called. If a word of `argv` is the name of a command, only that
- * command is added, since adding all of them takes longer than many a command. Else all are listed, without options.
+ * Builds the program. `onExit` receives the exit code of the command. If `argv` names a command, only that one is
+ * added, because adding all of them takes longer than many commands run. Otherwise all are listed, without their
+ * options.
  */
 export async function createProgram(onExit: (code: number) => void, argv: readonly string[]): Promise<Program> {
   const program = new Program('reprise')
@@ -203,7 +204,7 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
     .option('--quiet', 'print only data and errors: no progress and no advice')
     .option('--no-color', 'print without colours, as NO_COLOR does')
     .configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 })
-    // errors quote what was typed, which may hold anything
+    // errors quote the typed words, which may contain control characters
     .configureOutput({ writeErr: (text) => void process.stderr.write(plain(text)) })
     .showHelpAfterError(`(see: ${runner} --help)`)
     .exitOverride()
@@ -223,7 +224,8 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
       command.action(actionFor(action, { onExit, runner, words }))
     }
   }
-  for (const name of Object.keys(replaced)) if (words.includes(name)) addReplaced(program, name, { runner, words })
+  for (const name of Object.keys(removedCommands))
+    if (words.includes(name)) addRemoved(program, name, { runner, words })
   return program
 }
 
@@ -232,10 +234,10 @@ function addExamples(command: Program, lines: readonly string[]): void {
   command.addHelpText('after', `\n${heading}:\n${lines.map((line) => `  ${line}`).join('\n')}`)
 }
 
-/** Fails with the command that replaces it, with the words of this call. */
-function addReplaced(program: Program, name: string, { runner, words }: Pick<Call, 'runner' | 'words'>): void {
+/** Adds a removed command. It fails and prints its replacement, with the words of this call. */
+function addRemoved(program: Program, name: string, { runner, words }: Pick<Call, 'runner' | 'words'>): void {
   function refuse(): never {
-    const command = replaced[name]
+    const command = removedCommands[name]
     const typed = words.filter((word) => word !== 'help')
     const replacing = typed.toSpliced(typed.indexOf(name), 1, ...(command ?? []))
     const { command: write } = writeCommands({ runner, words: replacing, inputs: [] })
@@ -263,7 +265,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     code = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    // it has been printed on the standard error output
+    // commander has already printed it to standard error
     if (code !== exitCodes.done && argv.includes('--json')) recordUsageError(error)
   }
   return code
@@ -287,12 +289,12 @@ function actionFor(command: Command<never>['action'], { onExit, runner, words }:
     const options: GlobalOptions & CrewLocation & { inputs?: string } = this.optsWithGlobals()
     // after the positional arguments commander passes the options and itself
     const args = values.slice(0, -2).flat() as (string | undefined)[]
-    // a command that needs only a store takes the name of a crew, and loads none
-    const loads = this.options.some(({ flags }) => flags === '--crew <crew>')
-    // if several files are given, each printed command names its own
-    const named = takesFile(this.name()) ? args.filter((path) => path !== undefined) : []
-    const file = named.length > 1 ? undefined : (named[0] ?? options.file)
-    const place = { store: options.store, file, ...(loads ? { crew: options.crew } : {}) }
+    // `--crew <crew>` names the crew to load; `--crew <name>` of other commands only selects runs
+    const loadsCrew = this.options.some(({ flags }) => flags === '--crew <crew>')
+    // with several files, each printed command names the file of the run's own crew
+    const files = takesFile(this.name()) ? args.filter((path) => path !== undefined) : []
+    const file = files.length > 1 ? undefined : (files[0] ?? options.file)
+    const location = { store: options.store, file, ...(loadsCrew ? { crew: options.crew } : {}) }
     const terminal = openTerminal({
       json: options.json ?? false,
       quiet: options.quiet ?? false,
@@ -302,7 +304,7 @@ function actionFor(command: Command<never>['action'], { onExit, runner, words }:
       terminal,
       args,
       options,
-      commands: writeCommands({ runner, words, inputs: inputWords(options), ...place }),
+      commands: writeCommands({ runner, words, inputs: inputWords(options), ...location }),
     }
     try {
       if (existsSync('.env')) process.loadEnvFile('.env')
@@ -315,7 +317,7 @@ function actionFor(command: Command<never>['action'], { onExit, runner, words }:
   }
 }
 
-/** The crew's inputs as they were typed. `--input` of `answer` is a single text, and not among them. */
+/** Returns the words that specify the crew's inputs. `--input` of `answer` is a single string, and not one of them. */
 function inputWords({ input, inputs }: { readonly input?: unknown; readonly inputs?: string }): string[] {
   const pairs = Array.isArray(input) ? (input as string[]).flatMap((pair) => ['--input', pair]) : []
   return [...pairs, ...(inputs === undefined ? [] : ['--inputs', inputs])]

@@ -1,5 +1,6 @@
-// A new project: its name, its files, where it installs Reprise from, and writing it all or nothing. The files are the
-// templates with the project's name, and files that depend on the model and on the version of Reprise.
+// Creates a project: checks its name and folder, composes its files, finds out from where it can install Reprise, and
+// writes all files or none. The files are the templates, with the project's name inserted, and others that depend on
+// the model and on the version of Reprise.
 import {
   readdirSync,
   readFileSync,
@@ -24,15 +25,15 @@ export interface ProjectOptions {
   readonly yaml: boolean
 }
 
-/** A path within the project, with slashes. */
 export interface ProjectFile {
+  /** Within the project, with slashes. */
   readonly path: string
   readonly text: string
 }
 
-/** Sorted by path, without duplicates. */
+/** Returns the project's files, sorted by path and without duplicates. */
 export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
-  // YAML files replace the same in TypeScript
+  // a YAML template replaces the TypeScript template of the same path
   const templates = new Map([...readTemplates('typescript'), ...(options.yaml ? readTemplates('yaml') : [])])
   const named = [...templates].map(([path, text]) => ({ path, text: text.replaceAll(defaultName, options.name) }))
   const variables = environmentFile(options.model)
@@ -45,29 +46,29 @@ export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
   ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The texts by path. The folder is equally far from src/ in the checkout and dist/ in the package. */
+/** Returns the templates. Their folder is as far from src/ in a checkout as from dist/ in the package. */
 function readTemplates(kind: 'typescript' | 'yaml'): [path: string, text: string][] {
   const folder = fileURLToPath(new URL(`../../templates/${kind}`, import.meta.url))
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.map((file) => {
-    const place = join(file.parentPath, file.name)
-    const path = relative(folder, place).replaceAll(sep, '/')
+    const source = join(file.parentPath, file.name)
+    const path = relative(folder, source).replaceAll(sep, '/')
     // npm does not pack a file named .gitignore
-    return [path === 'gitignore' ? '.gitignore' : path, readFileSync(place, 'utf8')]
+    return [path === 'gitignore' ? '.gitignore' : path, readFileSync(source, 'utf8')]
   })
 }
 
-/** MODEL_INVALID for an unknown provider; a usage error for a name that needs quotes in a .env file. */
+/** Throws MODEL_INVALID for an unknown provider, and a UsageError for a name that would need quotes in a .env file. */
 export function checkModelName(model: string): string {
   parseModel(model)
   if (/^[\w./:@+-]+$/.test(model)) return model
   throw new UsageError(`the model is ${JSON.stringify(model)}; write provider/model, such as openai/gpt-5-mini`)
 }
 
-/** The variables to set in .env: that of the key, if the provider needs one, and others. */
+/** Returns the names of the variables to set in .env, such as that of the provider's key. */
 export function variablesToSet(model: string): readonly string[] {
   const { provider } = parseModel(model)
-  return provider.toSet ?? provider.keys.slice(0, 1)
+  return provider.variablesToSet ?? provider.keys.slice(0, 1)
 }
 
 /**
@@ -80,7 +81,7 @@ interface Manifest {
   readonly devDependencies: { readonly [name in '@types/node' | 'typescript' | 'zod']: string }
 }
 
-/** Where a project in this folder installs Reprise from. */
+/** Returns from where a project in the folder `project` installs Reprise. */
 export function reprisePackage(project: string): PackageSource {
   return packageSource(fileURLToPath(new URL('../..', import.meta.url)), ownManifest().version, project)
 }
@@ -132,7 +133,7 @@ const compilerSettings = {
   include: ['**/*.ts'],
 }
 
-/** For providers that can be served from another address. */
+/** Examples of addresses, for providers that can be served from another one. */
 const addresses: { readonly [provider: string]: string } = {
   openai: 'OPENAI_BASE_URL=http://127.0.0.1:8000/v1',
   ollama: 'OLLAMA_BASE_URL=http://127.0.0.1:11434/v1',
@@ -141,12 +142,12 @@ const addresses: { readonly [provider: string]: string } = {
 function environmentFile(model: string): string {
   const address = addresses[parseModel(model).provider.name]
   return [
-    '# Read by the command reprise in this folder. Variables that are set already win.',
+    '# Read by `reprise` in this folder. Variables of the environment take precedence.',
     `REPRISE_MODEL=${model}`,
     ...variablesToSet(model).map((variable) => `${variable}=`),
     ...(address === undefined
       ? []
-      : ['', '# where the model is served, if that is not the usual place:', `# ${address}`]),
+      : ['', "# the address of the model server, if it isn't the provider's own:", `# ${address}`]),
     '',
   ].join('\n')
 }
@@ -160,28 +161,28 @@ function json(value: object): string {
  * or a repository may not be on npm; the new project then installs it from the same place.
  */
 export interface PackageSource {
-  /** The version or address in `dependencies`. */
+  /** The version or address for `dependencies`. */
   readonly spec: string
   /** The folder of the installed package, if npm may not have this version: it can be installed from there. */
   readonly folder?: string
 }
 
-/** `root`: the folder of this package; `project`: the folder of the new project. */
+/** Returns from where `project`, a new folder, installs Reprise. `root`: the folder of this package. */
 export function packageSource(root: string, version: string, project: string): PackageSource {
   const modules = dirname(root)
   const spec = `^${version}`
   // a checkout of this package
   if (basename(modules) !== 'node_modules') return { spec }
-  const resolved = resolvedIn(join(modules, '.package-lock.json'))
+  const resolved = resolvedAddress(join(modules, '.package-lock.json'))
   if (resolved === undefined) return { spec, folder: root }
-  if (!resolved.startsWith('file:')) return { spec: ofRegistry(resolved) ? spec : resolved }
+  if (!resolved.startsWith('file:')) return { spec: isRegistryAddress(resolved) ? spec : resolved }
   const tarball = resolve(dirname(modules), resolved.slice('file:'.length))
   if (!existsSync(tarball)) return { spec, folder: root }
   return { spec: `file:${relative(resolve(project), tarball).replaceAll(sep, '/')}` }
 }
 
-/** npm writes this lockfile into every node_modules but the global one. */
-function resolvedIn(lockfile: string): string | undefined {
+/** Returns the address of the package in npm's lockfile, which every node_modules has except the global one. */
+function resolvedAddress(lockfile: string): string | undefined {
   try {
     const { packages } = JSON.parse(readFileSync(lockfile, 'utf8')) as Lockfile
     const resolved = packages?.['node_modules/reprise']?.resolved
@@ -195,20 +196,20 @@ interface Lockfile {
   readonly packages?: { readonly [path: string]: { readonly resolved?: unknown } }
 }
 
-/** Registries serve the tarballs of a package below its name; any other address was given by a person. */
-function ofRegistry(resolved: string): boolean {
+/** A registry serves a package's tarballs below the package's name; any other address was chosen by the user. */
+function isRegistryAddress(resolved: string): boolean {
   return /^https?:\/\/.+\/reprise\/-\/[^/]+\.tgz$/.test(resolved)
 }
 
 export const defaultName = 'my-crew'
 
-/** npm refuses a package that depends on a package of its own name. */
-const taken = ['reprise', 'zod', 'typescript', 'node_modules', 'favicon.ico']
+/** npm refuses the last two, and a package that depends on a package of its own name. */
+const reservedNames = ['reprise', 'zod', 'typescript', 'node_modules', 'favicon.ico']
 
-/** A usage error unless npm accepts the name for a package. An accepted name stays in the working folder. */
+/** Throws a UsageError unless npm accepts the name. An accepted name cannot be a path to another folder. */
 export function checkName(name: string): string {
   const rule = 'a name has lower-case letters, digits and - . _, and begins with a letter or digit'
-  if (taken.includes(name)) throw new UsageError(`a project cannot be named ${name}; choose another name`)
+  if (reservedNames.includes(name)) throw new UsageError(`a project cannot be named ${name}; choose another name`)
   if (/^[a-z0-9][a-z0-9._-]{0,99}$/.test(name)) return name
   throw new UsageError(`${JSON.stringify(name)} cannot be the name of a project: ${rule}${suggestion(name)}`)
 }
@@ -219,14 +220,14 @@ function suggestion(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 100)
-  return near === '' || taken.includes(near) ? '' : `; for instance, ${near} is fine`
+  return near === '' || reservedNames.includes(near) ? '' : `; try ${near}`
 }
 
-/** A usage error unless the folder is empty or does not exist. */
+/** Throws a UsageError unless the folder is empty or does not exist. */
 export function checkFolder(folder: string): void {
-  const found = lstatSync(folder, { throwIfNoEntry: false })
-  if (found === undefined) return
-  if (!found.isDirectory()) throw new UsageError(`${folder} exists and isn't a folder; choose another name`)
+  const existing = lstatSync(folder, { throwIfNoEntry: false })
+  if (existing === undefined) return
+  if (!existing.isDirectory()) throw new UsageError(`${folder} exists and isn't a folder; choose another name`)
   const names = readdirSync(folder).toSorted()
   if (names.length === 0) return
   const shown = [...names.slice(0, 5), ...(names.length > 5 ? [`${names.length - 5} more`] : [])]
@@ -236,16 +237,16 @@ export function checkFolder(folder: string): void {
 }
 
 /**
- * Writes into a temporary folder, which is renamed when all files are written. A usage error if the folder cannot be
- * created; nothing is left then.
+ * Writes the files into a temporary folder, and renames it when all are written. If that fails, deletes them and throws
+ * a UsageError.
  */
 export function writeProject(folder: string, files: readonly ProjectFile[]): void {
   checkFolder(folder)
-  let beside: string | undefined
+  let temporary: string | undefined
   try {
-    beside = mkdtempSync(join(dirname(folder), '.reprise-create-'))
+    temporary = mkdtempSync(join(dirname(folder), '.reprise-create-'))
     // in a subfolder, since mkdtemp creates a folder that only this user can read
-    const draft = join(beside, 'project')
+    const draft = join(temporary, 'project')
     for (const { path, text } of files) {
       mkdirSync(dirname(join(draft, path)), { recursive: true })
       writeFileSync(join(draft, path), text)
@@ -254,8 +255,8 @@ export function writeProject(folder: string, files: readonly ProjectFile[]): voi
     if (lstatSync(folder, { throwIfNoEntry: false })) rmdirSync(folder)
     renameSync(draft, folder)
   } catch (error) {
-    throw new UsageError(`${folder} cannot be made: ${messageOf(error)}; nothing was left there, try it somewhere else`)
+    throw new UsageError(`${folder} cannot be created: ${messageOf(error)}; nothing was written; try another folder`)
   } finally {
-    if (beside !== undefined) rmSync(beside, { recursive: true, force: true })
+    if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true })
   }
 }

@@ -1,5 +1,5 @@
-// Words next steps as commands that work as printed: they begin with what this program was started by, and have the
-// options that this call needed to find its store and crew.
+// Writes next steps as commands that work as printed: they begin with the words that started this program, and repeat
+// the options by which this call found its store and crew.
 import { environment } from '../base/environment.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
@@ -10,12 +10,12 @@ import { ownMember } from '../base/options.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from '../text/words.ts'
 
-/** A next step of the library, or of the command line alone: this call with other words, or any command. */
+/** A next step: of the library, or of the command line alone (this call with other words, or any command). */
 export type CommandNext =
   | NextStep
-  /** `instead`: an option of this call that is left out, or given another value in `words`. */
+  /** This call with more words. `instead`: an option of this call to leave out, or to replace by one in `words`. */
   | { readonly type: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
-  /** This call, with the crew of the run that it is about. */
+  /** This call with the crew of the run. */
   | { readonly type: 'module'; readonly to: string; readonly module: CrewModule }
   | ({ readonly type: 'command'; readonly to: string } & CommandWords)
 
@@ -25,7 +25,7 @@ interface CommandWords {
   /** Its positional arguments. */
   readonly values?: readonly string[]
   /**
-   * Which options of this call it takes: those for its crew and store, for its file (all crews) and store, for its
+   * Which options of this call the command repeats: those for crew and store, for file (all crews) and store, for the
    * store alone (the default), or none.
    */
   readonly takes?: 'crew' | 'file' | 'store' | 'nothing'
@@ -43,7 +43,7 @@ export interface Call extends CrewLocation {
   readonly runner: string
   /** The words of this call, the command's name first. */
   readonly words: readonly string[]
-  /** The words that give inputs. */
+  /** The words that specify inputs. */
   readonly inputs: readonly string[]
 }
 
@@ -58,18 +58,17 @@ export interface Commands {
   /** The file of the crew that this call was given. */
   readonly file: string | undefined
   /** Sets where the runs of this call's crew are, if commands that load no crew would look elsewhere. */
-  setStore(kept: StoreLocation | undefined): void
+  setStore(location: StoreLocation | undefined): void
   /** Sets the crew of the run that this call is about. Undefined if the run has not recorded it. */
   setCrew(module: CrewModule | undefined): void
-  /** Words next steps for another run. */
+  /** Returns the writers for a run of another crew. */
   forCrew(module: CrewModule | undefined): Pick<Commands, 'command' | 'advice'>
 }
 
 export function writeCommands(typedCall: Call): Commands {
   const call = withoutPassword(typedCall)
-  let kept: StoreLocation | undefined
-  let made: CrewModule | undefined
-  /** `instead`: an option that gets another value. */
+  let storeLocation: StoreLocation | undefined
+  let crewModule: CrewModule | undefined
   function again(
     more: readonly string[],
     instead?: string,
@@ -79,7 +78,7 @@ export function writeCommands(typedCall: Call): Commands {
     return [call.runner, ...words.toSpliced(bar < 0 ? words.length : bar, 0, ...more).map(shellWord)].join(' ')
   }
 
-  /** What was typed for these inputs is left out. An input that must not be a text is given as JSON. */
+  /** This call, in which these inputs have other values: as JSON if their type isn't string. */
   function give({ inputs, types = {} }: NextStep<'give'>): string {
     const typed = new Map(call.inputs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair]))
     const words = inputs.reduce((left, name) => withoutInput(left, typed.get(name)), call.words)
@@ -96,9 +95,9 @@ export function writeCommands(typedCall: Call): Commands {
     )
   }
 
-  function whole({ words, values = [], takes = 'store' }: CommandWords): string {
+  function write({ words, values = [], takes = 'store' }: CommandWords): string {
     const [name = '', ...rest] = words
-    const { file, crew: named } = crewPlace()
+    const { file, crew: named } = crewLocation()
     const module = takes === 'crew' || takes === 'file' ? fileWords(name, file) : []
     const crew = takes === 'crew' ? flag('--crew', named) : []
     const options = [...rest.map(shellWord), ...module, ...crew, ...storeWords(name, takes)]
@@ -109,23 +108,23 @@ export function writeCommands(typedCall: Call): Commands {
   }
 
   /** The options of this call, or else the location of the run's own crew, if it still exists. */
-  function crewPlace(): Pick<CrewLocation, 'file' | 'crew'> {
-    if (call.file !== undefined || call.crew !== undefined || !made) return call
-    return locateCrew(made) ?? call
+  function crewLocation(): Pick<CrewLocation, 'file' | 'crew'> {
+    if (call.file !== undefined || call.crew !== undefined || !crewModule) return call
+    return locateCrew(crewModule) ?? call
   }
 
   function storeWords(name: string, takes: CommandWords['takes']): string[] {
     if (takes === 'nothing') return []
     // the crew's file locates its runs
     const hasFile = takes === 'crew' || takes === 'file'
-    if (call.store !== undefined || hasFile || kept === undefined) return flag('--store', call.store)
-    return kept === 'file' ? fileWords(name, call.file) : flag('--store', kept.store)
+    if (call.store !== undefined || hasFile || storeLocation === undefined) return flag('--store', call.store)
+    return storeLocation === 'file' ? fileWords(name, call.file) : flag('--store', storeLocation.store)
   }
 
   function command(next: CommandNext): string {
     switch (next.type) {
       case 'command':
-        return whole(next)
+        return write(next)
       case 'again':
         return again(next.words, next.instead ?? (next.words.length === 2 ? next.words[0] : undefined))
       case 'give':
@@ -138,9 +137,9 @@ export function writeCommands(typedCall: Call): Commands {
       case 'import':
         return again(['--as', next.as])
       case 'fork':
-        return whole({ words: ['fork', '--run', next.runId, ...call.inputs], takes: 'crew' })
+        return write({ words: ['fork', '--run', next.runId, ...call.inputs], takes: 'crew' })
       default:
-        return whole(wordsForStep(next))
+        return write(wordsForStep(next))
     }
   }
 
@@ -148,18 +147,18 @@ export function writeCommands(typedCall: Call): Commands {
     file: call.file,
     command,
     advice: (next) => `${'to' in next ? next.to : purposes[next.type]} with: ${command(next)}`,
-    setStore: (place) => void (kept = place),
-    setCrew: (module) => void (made = module),
+    setStore: (location) => void (storeLocation = location),
+    setCrew: (module) => void (crewModule = module),
     forCrew(module) {
       const commands = writeCommands(call)
-      commands.setStore(kept)
+      commands.setStore(storeLocation)
       commands.setCrew(module)
       return commands
     },
   }
 }
 
-/** Where a run's crew is, if the file still exists. Without `file`: in the usual file. */
+/** Returns where a crew is; undefined if its file no longer exists. Without `file`, it is in the usual file. */
 export function locateCrew(module: CrewModule): Pick<CrewLocation, 'file' | 'crew'> | undefined {
   const path = resolve(projectFolder(process.cwd()), module.file)
   if (!existsSync(path)) return undefined
@@ -212,7 +211,7 @@ const wordsByAction: { readonly [A in SimpleAction]: (next: NextStep<A>) => Comm
   replay: ({ runId, task }) => ({ words: ['replay', '--run', runId, '-t', task], takes: 'crew' }),
   refresh: ({ runId }) => ({ words: ['refresh', '--run', runId], takes: 'crew' }),
   retry: ({ runId }) => ({ words: ['fork', '--run', runId, '--retry', 'failed'], takes: 'crew' }),
-  // opens a question at a terminal; a decision in the printed command would likely be taken as the answer
+  // asks at a terminal: a decision in the printed command would likely be copied without reading the question
   answer: ({ runId, question }) => ({ words: ['answer'], values: [runId, question] }),
   invalidate: ({ runId, task }) => ({ words: ['invalidate'], values: [runId, task] }),
   cancel: ({ runId }) => ({ words: ['cancel'], values: [runId] }),
@@ -230,7 +229,7 @@ function wordsForStep<A extends SimpleAction>(next: NextStep<A>): CommandWords {
   return wordsByAction[next.type](next)
 }
 
-/** If no file was given and no usual file exists, the command has a placeholder. */
+/** Without a given or usual file, the command gets a placeholder. */
 function fileWords(command: string, given: string | undefined): string[] {
   if (given === undefined && hasUsualFile()) return []
   const file = given === undefined ? '<file>' : shellWord(given)
@@ -246,7 +245,7 @@ function hasUsualFile(): boolean {
   return usualFileHere() !== undefined
 }
 
-/** Its whole path; empty if package.json is wrong, which the printed command will report. */
+/** Returns its absolute path; an empty string if package.json is invalid, which the printed command will report. */
 function usualFileHere(): string | undefined {
   try {
     const file = usualFile()
@@ -265,13 +264,13 @@ function optionWords(name: string, value: string | undefined): string[] {
 }
 
 /**
- * How to start this program again. `script`: the path that Node was started with, links not followed, or the name of
- * the installed command.
+ * Returns the words that start this program again. `script`: the path that Node was started with, links not resolved,
+ * or the name of the installed command.
  */
 export function commandPrefix(script: string): string {
   if (!script.includes(sep)) return script
   if (script.split(sep).includes('node_modules')) return 'npx reprise'
-  // a link in a folder of commands
+  // a link in a folder of PATH
   if (realpathSync(script) !== resolve(script)) return 'reprise'
   // a checkout of this project
   if (environment().npmScript === 'reprise') return 'npm run -s reprise --'

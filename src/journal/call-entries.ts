@@ -1,12 +1,12 @@
-// Which entries start a call, and which record its result: entries of its own, or, for a function task, the start of
-// the attempt and the completion of the task.
+// The entries that start a call and record its result: `tool.called` and `tool.returned`, or, for the call of a
+// function task, usually `task.started` and `task.completed`.
 import type { Entry, EntryOf, ToolOutcome } from './entries.ts'
 import { readJson } from './json.ts'
 import { functionCallPath } from './paths.ts'
 
 export type StartedCall = NonNullable<EntryOf<'task.started'>['call']> & { readonly path: string }
 
-/** The call that the entry starts. */
+/** The call that an entry starts. */
 export function startedCall(entry: Entry): StartedCall | undefined {
   const { path = '' } = entry
   if (entry.type === 'tool.called') return { ...entry, path }
@@ -19,7 +19,7 @@ export interface ReturnedCall {
   readonly source: EntryOf<'tool.returned'>['source']
 }
 
-/** The call whose outcome the entry records. */
+/** The call whose outcome an entry records. */
 export function returnedCall(entry: Entry): ReturnedCall | undefined {
   const { path = '' } = entry
   if (entry.type === 'tool.returned') return { path, outcome: entry.outcome, source: entry.source }

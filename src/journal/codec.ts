@@ -9,12 +9,12 @@ import { hashBytes } from './hash.ts'
 import { isNestedDeeper, mayNestDeeper, type Json } from './json.ts'
 
 const blobLimit = 65_536
-/** Longer lists and objects are stored in parts: some stores take no value of 16 MB. */
+/** Longer lists and objects are stored in parts, because some stores refuse values of 16 MB. */
 const partedLength = 1_048_576
-/** Members that are longer than this become parts. */
+/** Members longer than this become parts. */
 const partLength = 1_024
 const marker = /"\$+blob"/
-/** Almost no text has it, and searching for a word is faster than matching a pattern. */
+/** Almost no line has a marker, and searching for a substring is faster than matching the pattern. */
 const hasMarker = (text: string): boolean => text.includes('$blob"') && marker.test(text)
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -33,22 +33,22 @@ interface EntryStamp {
   readonly jump?: number
 }
 
-/** Adds the envelope, and encodes the entry. */
-export function encodeEntry(fresh: NewEntry, stamp: EntryStamp): EncodedEntry {
-  const { type, path } = fresh
+/** Adds the envelope and encodes the entry. */
+export function encodeEntry(newEntry: NewEntry, stamp: EntryStamp): EncodedEntry {
+  const { type, path } = newEntry
   const { seq, at, jump } = stamp
   const head = { v: journalVersion, seq, at, ...(jump && { jump }), type, ...(path === undefined ? {} : { path }) }
   const tail = { token: stamp.token, prev: stamp.prev }
-  // members keep the position in which they were first named, so the head stays first
-  const entry = { ...head, ...fresh, ...tail } as Entry
+  // spreading doesn't move members that are already there, so the head stays first
+  const entry = { ...head, ...newEntry, ...tail } as Entry
   const blobs: Blob[] = []
   let text = JSON.stringify(entry)
   if (text.length > entryLimit) {
-    const words = `${type} of ${path ?? 'the run'} has ${text.length} characters, and an entry takes ${entryLimit}; keep large values outside, and give their place`
+    const words = `${type} of ${path ?? 'the run'} has ${text.length} characters, more than the limit of ${entryLimit} for an entry; store large values elsewhere, and pass a reference`
     throw new RepriseError('STORE_FAILED', words)
   }
-  if ((type === 'task.started' && fresh.request !== undefined) || text.length > blobLimit || hasMarker(text)) {
-    const { type: _type, path: _path, ...body } = fresh
+  if ((type === 'task.started' && newEntry.request !== undefined) || text.length > blobLimit || hasMarker(text)) {
+    const { type: _type, path: _path, ...body } = newEntry
     const members = Object.entries(body).map(([key, value]) => [
       key,
       externalise(value as Json, blobs, key === 'request'),
@@ -60,8 +60,8 @@ export function encodeEntry(fresh: NewEntry, stamp: EntryStamp): EncodedEntry {
 }
 
 /**
- * Decodes a line. JOURNAL_DAMAGED if it lacks a field of its type, or a stored value has changed. BLOB_MISSING if a
- * stored value is gone.
+ * Decodes a line. Rejects with JOURNAL_DAMAGED if it lacks a field of its type or a stored value has changed; with
+ * BLOB_MISSING if a stored value is gone.
  */
 export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: string): Promise<Entry> {
   const { value, length, refers } = parseLine(bytes, where)
@@ -70,7 +70,8 @@ export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: stri
 }
 
 /**
- * Decodes a line without references, as nearly all are, without a promise. Undefined for other lines. JOURNAL_DAMAGED.
+ * Decodes a line without references, as nearly all are, synchronously. Returns undefined for a line with references.
+ * Throws JOURNAL_DAMAGED as `decodeEntry` does.
  */
 export function decodePlain(bytes: Uint8Array, where: string): Entry | undefined {
   const { value, refers } = parseLine(bytes, where)
@@ -103,19 +104,19 @@ function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: nu
 }
 
 /**
- * Hashes of the stored values that a line or a stored value refers to. None for a text that isn't JSON, which is
- * reported when it is decoded.
+ * The hashes of the stored values that a line or a stored value refers to. Empty for invalid JSON, which is reported
+ * when it is decoded.
  */
 export function blobReferences(text: string): string[] {
   const hashes = new Set<string>()
   if (!hasMarker(text)) return []
-  const waiting: unknown[] = [parseJson(text)]
-  // grows during the loop: recursion would run out of stack for text from outside
-  for (const value of waiting) {
+  const pending: unknown[] = [parseJson(text)]
+  // grows during the loop, since recursion could overflow the stack on foreign input
+  for (const value of pending) {
     const hash = referenceIn(value as Json)
     if (hash !== undefined) hashes.add(hash)
     else if (typeof value === 'object' && value !== null)
-      for (const member of Object.values(value)) waiting.push(member)
+      for (const member of Object.values(value)) pending.push(member)
   }
   return [...hashes]
 }
@@ -136,37 +137,36 @@ function externalise(value: Json, blobs: Blob[], always = false): Json {
   )
   const text = JSON.stringify(inner)
   if (text === undefined || (!always && text.length <= blobLimit)) return inner
-  return stored(text.length > partedLength ? JSON.stringify(parted(inner, blobs)) : text, blobs)
+  return storeValue(text.length > partedLength ? JSON.stringify(splitIntoParts(inner, blobs)) : text, blobs)
 }
 
-function parted(value: Json, blobs: Blob[]): Json {
+function splitIntoParts(value: Json, blobs: Blob[]): Json {
   return mapMembers(
     value,
     (member) => {
       const text = JSON.stringify(member)
-      return text.length > partLength ? stored(text, blobs) : member
+      return text.length > partLength ? storeValue(text, blobs) : member
     },
     (key) => key,
   )
 }
 
-function stored(text: string, blobs: Blob[]): Json {
+function storeValue(text: string, blobs: Blob[]): Json {
   const bytes = Buffer.from(text)
   const hash = hashBytes(bytes)
   blobs.push({ hash, bytes })
   return { $blob: hash }
 }
 
-// Values stored separately from the lines that refer to them: {"$blob": hash}. A stored value may refer to others,
-// since the writer stores values from the inside out. Reading checks that the bytes have the hash, resolves each value
-// once, however often it is referred to, and bounds the expanded size of a line, so that a few kilobytes of references
-// can't become gigabytes.
+// Reading stored values. A stored value may refer to others, since the writer stores values from the inside out.
+// Reading checks that the bytes have the hash, resolves each value once, however often it is referred to, and limits
+// the expanded size of a line, so that a few kilobytes of references can't become gigabytes.
 
-/** Levels of a whole entry: the deepest value allowed, plus what an entry puts around it. */
+/** Levels of a whole entry: the deepest value allowed, plus the levels that the entry adds around it. */
 const entryLevels = 300
 /** Characters of an encoded entry. */
 export const entryLimit = 268_435_456
-/** Characters of an entry with its stored values: references and escaped names take some more. */
+/** Characters of an entry with its stored values, where references and escaped names need some more. */
 const expandedLimit = 2 * entryLimit
 
 type ReadBlob = (hash: string) => Promise<Uint8Array | undefined>
@@ -178,8 +178,8 @@ interface Resolved {
 }
 
 /**
- * Replaces every reference in a value of `length` characters. BLOB_MISSING; JOURNAL_DAMAGED if a stored value has
- * changed.
+ * Replaces every reference in a value of `length` characters. Rejects with BLOB_MISSING if a stored value is gone; with
+ * JOURNAL_DAMAGED if one has changed, or the whole gets too large.
  */
 async function resolveReferences(value: Json, length: number, blob: ReadBlob, where: string): Promise<Json> {
   const found = new Map<string, Resolved>()
@@ -190,38 +190,38 @@ async function resolveReferences(value: Json, length: number, blob: ReadBlob, wh
     for (const { hash, at } of references.list) {
       let inner = found.get(hash)
       if (!inner) {
-        if (depth === entryLevels) throw damaged(where, hash, 'is at the end of too long a chain of references')
-        const text = await storedText(blob, hash, where)
-        inner = await resolve(parsed(text, hash, where), text.length, depth + 1)
+        if (depth === entryLevels) throw damaged(where, hash, 'ends a chain of too many references')
+        const text = await readStoredText(blob, hash, where)
+        inner = await resolve(parseStored(text, hash, where), text.length, depth + 1)
         found.set(hash, inner)
       }
       whole += inner.length
       levels = Math.max(levels, at + inner.levels)
-      if (whole > expandedLimit) throw damaged(where, hash, `makes it longer than ${expandedLimit} characters`)
-      if (levels > entryLevels) throw damaged(where, hash, `makes it deeper than ${entryLevels} levels`)
+      if (whole > expandedLimit) throw damaged(where, hash, `makes the entry longer than ${expandedLimit} characters`)
+      if (levels > entryLevels) throw damaged(where, hash, `makes the entry deeper than ${entryLevels} levels`)
     }
-    return { value: replaced(outer, found), length: whole, levels }
+    return { value: replaceReferences(outer, found), length: whole, levels }
   }
   return (await resolve(value, length, 0)).value
 }
 
-/** JOURNAL_DAMAGED unless the bytes have this hash. `what` names them in the message. */
+/** Throws JOURNAL_DAMAGED unless the bytes have this hash. `what` names them in the message. */
 export function checkStoredValue(bytes: Uint8Array, hash: string, what: string): void {
   if (hashBytes(bytes) === hash) return
   throw new RepriseError('JOURNAL_DAMAGED', `${what} is not as it was written; ${advice}`)
 }
 
-async function storedText(blob: ReadBlob, hash: string, where: string): Promise<string> {
+async function readStoredText(blob: ReadBlob, hash: string, where: string): Promise<string> {
   const bytes = await blob(hash)
   if (!bytes) {
     const words = `${where} refers to the stored value ${hash}, which is not in the store; ${advice}`
     throw new RepriseError('BLOB_MISSING', words)
   }
-  checkStoredValue(bytes, hash, called(hash, where))
+  checkStoredValue(bytes, hash, describeStored(hash, where))
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 }
 
-function parsed(text: string, hash: string, where: string): Json {
+function parseStored(text: string, hash: string, where: string): Json {
   let value: Json
   try {
     value = JSON.parse(text) as Json
@@ -235,14 +235,14 @@ function parsed(text: string, hash: string, where: string): Json {
 const advice = 'restore the store from a copy, or delete the run'
 
 function damaged(where: string, hash: string, what: string, cause?: unknown): RepriseError {
-  return new RepriseError('JOURNAL_DAMAGED', `${called(hash, where)} ${what}; ${advice}`, { cause })
+  return new RepriseError('JOURNAL_DAMAGED', `${describeStored(hash, where)} ${what}; ${advice}`, { cause })
 }
 
-function called(hash: string, where: string): string {
+function describeStored(hash: string, where: string): string {
   return `the stored value ${hash}, which ${where} refers to,`
 }
 
-/** The depth of a value of at most `entryLevels`, and its references with the levels above them. */
+/** The depth of a value, which is at most `entryLevels`, and its references with their depths. */
 function referencesIn(value: Json): {
   readonly levels: number
   readonly list: readonly { hash: string; at: number }[]
@@ -262,12 +262,12 @@ function referencesIn(value: Json): {
   return { levels: walk(value, 0), list }
 }
 
-function replaced(value: Json, found: ReadonlyMap<string, Resolved>): Json {
+function replaceReferences(value: Json, found: ReadonlyMap<string, Resolved>): Json {
   const hash = referenceIn(value)
   if (hash !== undefined) return found.get(hash)?.value as Json
   return mapMembers(
     value,
-    (member) => replaced(member, found),
+    (member) => replaceReferences(member, found),
     (key) => key.replace(/^\$(\$+blob)$/, '$1'),
   )
 }
@@ -282,7 +282,7 @@ export function referenceIn(value: Json): string | undefined {
 function mapMembers(value: Json, member: (value: Json) => Json, key: (key: string) => string): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map(member)
-  // fromEntries defines members, so a member named __proto__ stays one
+  // fromEntries also keeps a member named __proto__
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[key(name), member(item)]])),
   )

@@ -1,4 +1,4 @@
-// Changes of a run's tasks, and a move to another store, in words.
+// Words for changed tasks, orphaned work, moved runs and changed fingerprints. Free of Node, for the page.
 import type { NextStep } from '../base/next.ts'
 import type { OrphanedTask, TaskListChanges, Fingerprint } from './entries.ts'
 import { ownMember } from '../base/options.ts'
@@ -9,12 +9,12 @@ export function describeOrphan(orphan: OrphanedTask): string {
 }
 
 /** `2 recorded steps, an open question; is it post now?` */
-export function holdsWords({ holds, because, nearest: meant }: OrphanedTask): string {
-  const more = because ?? (meant === undefined ? undefined : `is it ${meant} now?`)
+export function holdsWords({ holds, because, nearest }: OrphanedTask): string {
+  const more = because ?? (nearest === undefined ? undefined : `is it ${nearest} now?`)
   return `${holds.join(', ')}${more === undefined ? '' : `; ${more}`}`
 }
 
-/** Why a run was suspended with the reason `takeovers`. */
+/** Words for a run that was suspended with the reason `takeovers`. */
 export const givenUpReason = 'was given up: its process ended five times in a row without a new step'
 
 /** `added audit; removed note; renamed book to post` */
@@ -32,17 +32,17 @@ interface EarlierDecisions {
   readonly removed?: readonly string[] | undefined
 }
 
-/** A resume with the earlier decisions about other tasks, and the most likely one about each orphaned task. */
+/** Suggests a resume with the earlier decisions, plus the most likely decision about each orphaned task. */
 export function suggestDecision(
   runId: string,
   orphaned: readonly OrphanedTask[],
   earlier: EarlierDecisions = {},
 ): NextStep<'resume'> {
-  const named = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
+  const likely = orphaned.flatMap(({ task, nearest }) => (nearest === undefined ? [] : [[task, nearest] as const]))
   const kept = Object.entries(earlier.renamed ?? {}).filter(([old]) => orphaned.every(({ task }) => task !== old))
-  const renamed = Object.fromEntries([...kept, ...named])
-  const unnamed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
-  const removed = [...(earlier.removed ?? []), ...unnamed]
+  const renamed = Object.fromEntries([...kept, ...likely])
+  const unlikely = orphaned.filter(({ nearest }) => nearest === undefined).map(({ task }) => task)
+  const removed = [...(earlier.removed ?? []), ...unlikely]
   return {
     type: 'resume',
     runId,
@@ -62,17 +62,17 @@ export function movedWords({
   return arrived ? `was moved to ${to}` : `was being moved to ${to} when the copy was cut off: copy it there again`
 }
 
-// Compares fingerprints, and describes what changed. A fingerprint has one digest per field, so that a stale output can
-// always be explained. Fields with a colon name one of many ("tool:lookup_policy", "input:notes", "context:facts").
-// Free of Node, for the page.
+// Changed fingerprints. A fingerprint has one digest per field, so that a stale output can always be explained. A field
+// with a colon stands for one of several tools, inputs or outputs: "tool:lookup_policy", "input:notes",
+// "context:facts".
 
-/** The fields that differ, sorted. A field that only one side has differs. */
+/** The fields that differ, sorted, including fields that only one side has. */
 export function changedFields(stored: Fingerprint, now: Fingerprint): string[] {
   const fields = new Set([...Object.keys(stored), ...Object.keys(now)])
   return [...fields].filter((field) => ownMember(stored, field) !== ownMember(now, field)).toSorted()
 }
 
-/** "context facts changed; tool lookup_policy added". */
+/** `['context facts changed', 'tool lookup_policy added']` */
 export function explainChange(stored: Fingerprint, now: Fingerprint): string[] {
   return changedFields(stored, now).map((field) => {
     const what = field.replace(':', ' ')

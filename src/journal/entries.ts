@@ -1,6 +1,7 @@
-// The file format: all types of entries; the values inside them are in values.ts. No library's types are on disk. Names
-// are never changed once released; a new meaning gets a new name or a new version. Paths name places, never positions
-// in the file: `note#2/3` is task, attempt, model turn; `note#2/3.0` its first tool call.
+// The file format: all types of entries; the values inside them are in values.ts. Nothing on disk depends on a
+// library's types. Names never change once released: a new meaning gets a new name or a new version. A path names a
+// place in the run, never a position in the file: `note#2/3` is the third model turn of the second attempt at the task
+// note, and `note#2/3.0` the first tool call of that turn.
 import type { Json } from './json.ts'
 import type {
   Answer,
@@ -41,15 +42,15 @@ export interface EntryBodies {
   'run.created': {
     readonly run: string
     /**
-     * Drawn at random: unique to the run and its copies, whatever their ids. A child run's is derived from its
-     * parent's. Lineage and the idempotency keys of calls are derived from it.
+     * Random, and the same in all copies of the run, whatever their ids. A child run's incarnation is derived from its
+     * parent's. Lineage and the idempotency keys of calls depend on it.
      */
     readonly incarnation: string
     readonly crew: string
     readonly version: string
-    /** After `beforeKickoff`. */
+    /** As `beforeKickoff` returned them. */
     readonly inputs: { readonly [name: string]: Json }
-    /** Before `beforeKickoff`, if it changed them. */
+    /** As passed to the kickoff, if `beforeKickoff` changed them. */
     readonly given?: { readonly [name: string]: Json }
     readonly tasks: readonly DeclaredTask[]
     readonly owner: Owner
@@ -59,16 +60,16 @@ export interface EntryBodies {
     readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */
     readonly calls?: readonly OnceCall[]
-    /** Missing entries of the parent that may have recorded more. */
+    /** Missing entries of the parent that may have recorded further calls. */
     readonly lost?: readonly LostEntries[]
     /**
-     * ask: a person is asked before a result of such a call is used again. again: they are made again. never: only
-     * tools that read are called, as in a backtest.
+     * How a call that is in `calls` is treated if it comes up again. ask: a person decides whether to use its result.
+     * again: it is made again. never: only `read` tools are called, as in a backtest.
      */
     readonly effects?: 'ask' | 'again' | 'never'
     /** For a trial of a backtest: the number of trials planned. */
     readonly trials?: number
-    /** It waits for a worker. */
+    /** The run waits for a worker. */
     readonly queued?: true
     /** The earliest start of a queued run, in ISO 8601. */
     readonly notBefore?: string
@@ -125,13 +126,13 @@ export interface EntryBodies {
     /** The copy is complete. Absent: it was cut off, and has to be repeated. */
     readonly arrived?: true
   }
-  /** Handed back to the queue between two steps, since the time of the process was up. */
+  /** The run was handed back to the queue between two steps, since the time of the process was up. */
   'run.yielded': object
-  /** A person left it to a worker, although only a resume would continue it. */
+  /** A person handed the run to the workers, which would otherwise leave it to a resume. */
   'run.requeued': { readonly by?: string }
-  /** Copied from another store, where it may continue: no worker continues it by default. */
+  /** The run was copied from another store, where it may still continue: workers leave this copy alone by default. */
   'run.imported': object
-  /** Something was recorded in a child run that this one waits for. */
+  /** Something that this run waited for was recorded in a child run. */
   'run.woken': { readonly child: string }
   'run.completed': object
   /**
@@ -140,7 +141,7 @@ export interface EntryBodies {
    */
   'run.failed': { readonly error: Failure; readonly task?: string; readonly retryAt?: string; readonly progress?: true }
   'run.cancelled': { readonly by?: string; readonly reason?: string }
-  /** An output of the parent that is inherited if its inputs turn out equal when the task's turn comes. */
+  /** An output of the parent, which is inherited if the fingerprints are equal when the task's turn comes. */
   'task.offered': {
     readonly from: OutputPlace
     readonly output: StoredOutput
@@ -160,26 +161,26 @@ export interface EntryBodies {
     readonly request?: Json
     readonly fingerprint: Fingerprint
     /**
-     * Digests by field of what the task's condition saw. Only in the first attempt: later ones don't evaluate it again.
+     * Digests, by field, of what the task's condition read. Only in the first attempt: later ones don't evaluate it.
      */
     readonly condition?: Fingerprint
     readonly agent?: string
     /** The attempt is a child run, named after this run and the attempt's path. */
     readonly child?: true
-    /** A function task: it gets the inputs of the run, besides the outputs of its context. */
+    /** A function task: it receives the inputs of the run, besides the outputs of its context. */
     readonly code?: true
-    /** The function is called with this entry: no `tool.called` follows. */
+    /** This entry also starts the call of the function: no `tool.called` follows. */
     readonly call?: Pick<EntryBodies['tool.called'], 'effect' | 'key' | 'idempotencyKey'>
-    /** The attempt whose conversation this one continues, and the message that is added first. */
+    /** The attempt whose conversation this one continues, and the message that continues it. */
     readonly carries?: { readonly path: string; readonly message: string }
-    /** Why the attempt before was given up: changed fields, an edit, a failure. */
+    /** Why the previous attempt was given up: changed fields, an edit, a failure. */
     readonly because?: readonly string[]
   }
   /**
-   * `raw` is absent if it is the text of the attempt's last reply, or in the journal of a kickoff. Nested crew:
-   * `within` is the task that made the output, if it isn't the last; `failures` are the failures that it continued
-   * without. Child runs: `spent` is their usage by model; `calls` are the calls that they made, in given-up attempts
-   * too, but not the calls that they inherited.
+   * `raw` is absent if it is the text of the attempt's last reply, or, for a kickoff by a function, in the journal of
+   * the child run. For a nested crew, `within` is the task that made the output, if it isn't the last, and `failures`
+   * are the failed tasks that it continued without. For child runs, `spent` is their usage by model, and `calls` are
+   * the calls that they made, in given-up attempts too, but not inherited calls.
    */
   'task.completed': {
     readonly raw?: string
@@ -189,15 +190,15 @@ export interface EntryBodies {
     readonly calls?: readonly OnceCall[]
     /** The function returned `raw`, which no `tool.returned` records. */
     readonly returned?: true
-    /** Like `tool.returned`; of a nested crew, for its child runs. */
+    /** See `tool.returned`. For a nested crew: those of its child runs. */
     readonly uncounted?: readonly string[]
     readonly failures?: readonly TaskFailure[]
   }
   /** `final`: the run continues without the task (`onTaskFailure: 'continue'`), and no resume executes it again. */
   'task.failed': { readonly error: Failure; readonly final?: true }
   /**
-   * `failed`: the failed tasks that its context needs, directly or through other skipped tasks. With the path of an
-   * attempt: a nested crew whose tasks were all skipped, with `spent` and `calls` as above.
+   * `failed`: the failed tasks that its context needs, directly or through other skipped tasks. If the path is that of
+   * an attempt, all tasks of a nested crew were skipped; `spent` and `calls` are as in `task.completed`.
    */
   'task.skipped': {
     readonly reason: string
@@ -209,13 +210,11 @@ export interface EntryBodies {
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
   'task.invalidated': { readonly by?: string; readonly reason?: string }
   /**
-   * The callbacks for the completion at entry `of` have returned and aren't called again. Without a path: the step
-   * callbacks up to and including entry `of`.
+   * The callbacks of a task for its completion at entry `of` have returned and aren't called again. Without a path: the
+   * step callbacks for all entries up to and including `of`.
    */
   'callback.returned': { readonly of: number }
-  /**
-   * The output of the task that entry `of` completed is in its file, below the working folder, and isn't written again.
-   */
+  /** The output that entry `of` recorded was written to `file`, below the working folder, and isn't written again. */
   'file.written': { readonly of: number; readonly file: string; readonly bytes: number }
   'model.replied': {
     readonly startedAt: string
@@ -223,11 +222,11 @@ export interface EntryBodies {
     readonly parts: readonly ReplyPart[]
     readonly usage: Usage
     readonly finish: string
-    /** The model as its provider named it, if it differs from the requested one. */
+    /** The model's name according to the provider, if it differs from the requested name. */
     readonly model?: string
     /** The attempt's last turn, in which the model had no tools. */
     readonly last?: true
-    /** The provider continues when it is sent the reply so far. */
+    /** The provider has paused: it continues when the reply so far is sent back. */
     readonly paused?: true
   }
   'model.failed': { readonly startedAt: string; readonly tries: readonly FailedTry[]; readonly error: Failure }
@@ -237,7 +236,7 @@ export interface EntryBodies {
     readonly key: string
     /** The key that the tool received, by which services recognize a repeated call. */
     readonly idempotencyKey: string
-    /** Absent if it is what the model requested. */
+    /** Absent if it is the input in the model's reply. */
     readonly input?: Json
     /** The question whose answer allows this call. */
     readonly allowedBy?: string
@@ -247,8 +246,8 @@ export interface EntryBodies {
   'tool.returned': {
     readonly outcome: ToolOutcome
     /**
-     * Set if the tool wasn't called: recorded in an earlier attempt or run, settled by `settle`, answered by a person,
-     * withheld by `effects: 'never'`, or cached from an equal call in this run.
+     * Where the outcome came from if the tool wasn't called: recorded in an earlier attempt or run, settled by
+     * `settle`, answered by a person, withheld by `effects: 'never'`, or cached from an equal call in this run.
      */
     readonly source?: 'recorded' | 'settled' | 'answered' | 'withheld' | 'cached'
     /** The call's key, if there is no `tool.called`. */
@@ -256,18 +255,18 @@ export interface EntryBodies {
     readonly by?: string
     /** The stack in the user's code if the tool threw. Not for the model. */
     readonly stack?: string
-    /** Its kickoffs that are not child runs: their usage is not counted here. */
+    /** Runs that the tool kicked off, but not as child runs: their usage is not counted here. */
     readonly uncounted?: readonly string[]
   }
-  /** `begun: false`: it was stopped before the tool started, so nothing happened. */
+  /** `begun: false`: the call was stopped before the tool started, so nothing happened. */
   'tool.abandoned': { readonly reason: string; readonly begun?: false }
-  /** `raw` is the accepted answer as the guardrail changed it. `person`: a person asks for a better answer. */
+  /** `raw` is the accepted answer if the guardrail changed it. Guardrail `person`: a person asked for a revision. */
   'guardrail.judged': {
     readonly guardrail: string
     readonly verdict: 'accepted' | 'refused'
     readonly reason?: string
     readonly raw?: string
-    /** Like `tool.returned`. */
+    /** See `tool.returned`. */
     readonly uncounted?: readonly string[]
   }
   /**
@@ -290,14 +289,14 @@ export interface Envelope {
   /** ISO 8601. For people: it never orders anything. */
   readonly at: string
   /**
-   * How many ms the clock of the process was set ahead (or back, if negative) since the entry before. The two times
-   * differ by that much more than the time between them.
+   * By how many ms the clock of the process was set ahead (negative: back) since the previous entry. Subtract it from
+   * the difference between their times.
    */
   readonly jump?: number
   readonly path?: string
   /** The token of the lease under which it was written. */
   readonly token: number
-  /** The hash of the line before; empty in the first entry. Together they form a chain. */
+  /** The hash of the previous line; empty in the first entry. The hashes form a chain. */
   readonly prev: string
 }
 

@@ -1,6 +1,6 @@
-// Files in the inputs of a run. Inputs have a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
-// stored once per run under their hash. A member of that name in user data has one more `$` while it is stored, so user
-// data is never mistaken for a reference. Free of Node, for the page.
+// Files in the inputs of a run. The inputs contain a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes
+// are stored once per run under their hash. A member of that name in user data gets one more `$` while it is stored, so
+// user data is never mistaken for a reference. Free of Node, for the page.
 import type { StoredFile } from './entries.ts'
 import type { Json } from './json.ts'
 import { amount } from '../text/words.ts'
@@ -19,14 +19,14 @@ export function asEscapedFileReference(value: Json | undefined): StoredFile | un
   return referenceIn(value, '$$file')
 }
 
-/** In order of occurrence, each once. */
+/** The files that a value refers to, without repetitions, in order of occurrence. */
 export function filesIn(value: Json | undefined): StoredFile[] {
   const found = new Map<string, StoredFile>()
   collect(value, found)
   return [...found.values()]
 }
 
-/** A copy of the inputs as the user passed them. Files stay references. */
+/** Returns a copy of the inputs as the user passed them. Files stay references. */
 export function plainInputs<T extends Json>(value: T): T {
   return mapJson(value, (reference) => ({ $file: { ...reference } }), unescaped) as T
 }
@@ -37,7 +37,7 @@ export function inputAsText(value: Json): string {
   return typeof plain === 'string' ? plain : JSON.stringify(plain)
 }
 
-/** The inputs for people, with name, size, media type and hash of each file. */
+/** The inputs for display, with name, size, media type and hash of each file. */
 export function describeFiles(value: Json): Json {
   return mapJson(value, fileWords, unescaped)
 }
@@ -60,13 +60,13 @@ function unescaped(key: string): string {
   return /^\$\$+file$/.test(key) ? key.slice(1) : key
 }
 
-/** A copy in which `file` replaces each reference, and `key` renames members. */
+/** Copies a value; `file` replaces each reference, and `key` renames each member. */
 function mapJson(value: Json, file: (reference: StoredFile) => Json, key: (key: string) => string): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapJson(item, file, key))
   const reference = asFileReference(value)
   if (reference) return file(reference)
-  // fromEntries defines members, so that one named __proto__ stays a member
+  // fromEntries also keeps a member named __proto__
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [key(name), mapJson(item, file, key)]))
 }
 
@@ -82,6 +82,6 @@ function referenceIn(value: Json | undefined, member: '$file' | '$$file'): Store
   const inner = (value as { readonly [key: string]: Json })[member]
   if (typeof inner !== 'object' || inner === null || Object.keys(value).length !== 1) return undefined
   const { hash, name, mediaType, bytes } = inner as { readonly [key: string]: Json }
-  const whole = [hash, name, mediaType].every((text) => typeof text === 'string') && typeof bytes === 'number'
-  return whole && Object.keys(inner).length === 4 ? (inner as unknown as StoredFile) : undefined
+  const isComplete = [hash, name, mediaType].every((text) => typeof text === 'string') && typeof bytes === 'number'
+  return isComplete && Object.keys(inner).length === 4 ? (inner as unknown as StoredFile) : undefined
 }

@@ -4,7 +4,7 @@ import { describeObject } from '../base/options.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** A path into a value, as a person would write it: `inputs.claims[2].date`. */
+/** A path into a value, as in code: `inputs.claims[2].date`. */
 type Path = string
 
 export type JsonCheck =
@@ -12,8 +12,8 @@ export type JsonCheck =
   | { readonly ok: false; readonly path: Path; readonly found: string }
 
 /**
- * How deep lists and objects may be nested in a value from outside. Code that walks values, JSON.stringify and schemas
- * included, runs out of stack a few thousand levels down, and differently in every version of Node.
+ * How deep lists and objects may be nested in a value from outside. Code that walks values, including JSON.stringify
+ * and schemas, overflows the stack after a few thousand levels, and each version of Node at another depth.
  */
 export const nestingLimit = 256
 
@@ -41,7 +41,7 @@ export function isNestedDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1))
 }
 
-/** Whether a JSON text has enough brackets to be nested that deeply. Counting is faster than walking the value. */
+/** Whether a JSON text has enough brackets to be nested more than `levels` deep. Faster than walking the value. */
 export function mayNestDeeper(text: string, levels: number): boolean {
   let count = 0
   for (const bracket of ['{', '[']) {
@@ -56,7 +56,7 @@ interface Walk {
   /** The lists and objects around the value. */
   readonly above: Set<object>
   readonly replace: Replace | undefined
-  /** As JSON.stringify treats it. */
+  /** Whether to convert values as JSON.stringify does, instead of refusing them. */
   readonly loose?: boolean
 }
 
@@ -114,15 +114,15 @@ function walkArray(value: readonly unknown[], at: Path, walking: Walk): JsonChec
 
 function walkObject(value: object, at: Path, walking: Walk): JsonCheck {
   const members = Object.entries(value)
-  const carried = walking.loose ? showsItself(value, members.length) : isPlain(value)
-  if (!carried) return { ok: false, path: at, found: describeObject(value) }
+  const isRepresentable = walking.loose ? survivesJson(value, members.length) : isPlain(value)
+  if (!isRepresentable) return { ok: false, path: at, found: describeObject(value) }
   const copy: Record<string, Json> = {}
   for (const [key, given] of members) {
     const member = walking.loose ? loosened(given, key) : given
     if (member === undefined) continue
     const item = walk(member, memberPath(at, key), walking)
     if (!item.ok) return item
-    // defineProperty, since assigning __proto__ would set the prototype and lose the member
+    // defineProperty, since an assignment to __proto__ would set the prototype and lose the member
     Object.defineProperty(copy, key, { value: item.value, enumerable: true, configurable: true, writable: true })
   }
   return { ok: true, value: copy }
@@ -141,10 +141,10 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Whether JSON has everything about an object, as far as can be seen from outside. */
-function showsItself(value: object, members: number): boolean {
+/** Whether JSON keeps the data of an object, as far as that shows from outside. */
+function survivesJson(value: object, members: number): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // also for objects of another realm
+  // plain objects, also those of another realm
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return true
   return members > 0 && !ArrayBuffer.isView(value) && !/Error|String/.test(Object.prototype.toString.call(value))
 }
@@ -154,7 +154,7 @@ export function memberPath(at: Path, key: string): Path {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
 }
 
-/** RFC 8785: members sorted by UTF-16 code units, no white space. Equal values have equal texts. */
+/** RFC 8785: members sorted by UTF-16 code units, no white space. Equal values have equal JSON. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
@@ -168,7 +168,7 @@ function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** Parses JSON text from outside. Undefined for invalid JSON and for values that are nested too deeply. */
+/** Parses JSON from outside. Undefined for invalid JSON and for values that are nested too deeply. */
 export function readJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json

@@ -19,18 +19,16 @@ export function functionCallPath(attempt: string): string {
   return callPath(turnPath(attempt, 1), 0)
 }
 
-/**
- * The path of the attempt of a turn, or of the turn of a call: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`.
- */
+/** The attempt of a turn, or the turn of a call: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`. */
 export function parentPath(path: string): string {
   const slash = path.lastIndexOf('/')
   const dot = path.lastIndexOf('.')
-  // task names may have dots too
+  // task names may also contain dots
   if (dot > slash && /^\d+\.\d+$/.test(path.slice(slash + 1))) return path.slice(0, dot)
   return path.slice(0, Math.max(0, slash))
 }
 
-/** Whether an attempt is part of a step of another attempt: a delegation, a guardrail that a model judges. */
+/** Whether an attempt is part of a step of another attempt: a delegation, a judge, a kickoff by a function. */
 export function isNestedAttempt(attempt: string): boolean {
   return attempt.includes('/')
 }
@@ -89,7 +87,7 @@ export function parentRunId(run: string): string | undefined {
   return ending && ending.index > 0 ? run.slice(0, ending.index) : undefined
 }
 
-/** The root of a run tree: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
+/** The root of a run's tree: `claim-1` for `claim-1/settle#1/pay#2`. A root is its own root. */
 export function rootRunId(run: string): string {
   const parent = parentRunId(run)
   return parent === undefined ? run : rootRunId(parent)
@@ -102,12 +100,12 @@ export function isInTreeOf(run: string, other: string): boolean {
   return parent !== undefined && isInTreeOf(parent, other)
 }
 
-/** Names may not contain characters that mean something in paths, nor invisible ones. */
+/** What is wrong with a name: it may contain no invisible characters, nor any with a meaning in paths. */
 export function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'is empty'
   if (name.length > 100) return 'is longer than 100 characters'
-  // stores use UTF-8, which would return a different name
-  if (!name.isWellFormed()) return 'has half of a character'
+  // stores use UTF-8, which would turn it into a different name
+  if (!name.isWellFormed()) return 'contains a lone surrogate'
   const bad = /[/#]/.exec(name) ?? hiddenCharacters.exec(name)
   return bad ? `contains ${describe(bad[0])}` : undefined
 }

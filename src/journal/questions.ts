@@ -1,4 +1,4 @@
-// Questions that only a person can decide, and their answers. Part of the file format.
+// Questions to people, and their answers. Part of the file format.
 import type { Json } from './json.ts'
 import type { OnceCall, Owner, Usage } from './values.ts'
 

@@ -1,4 +1,4 @@
-// The values inside entries: what models, tools and people produce, and what is pinned, planned and stored. Part of the
+// The values inside entries: what models, tools and people produce, and what is pinned, planned or stored. Part of the
 // file format.
 import type { Json } from './json.ts'
 
@@ -6,7 +6,7 @@ export type * from './questions.ts'
 
 export type Priority = -1 | 0 | 1
 
-/** The process that holds a run. Its start time tells it apart from a later process with the same pid. */
+/** The process that holds a run. Its start time distinguishes it from a later process with the same pid. */
 export interface Owner {
   readonly host: string
   /** The id of the machine's boot, or empty if the system has none. */
@@ -14,17 +14,17 @@ export interface Owner {
   readonly pid: number
   /** When the process started, in the system's own format, or empty if the system has none. */
   readonly start: string
-  /** Tells apart threads and copies of the library in one process. An engine may put its invocation here. */
+  /** Random: distinguishes threads and copies of the library within one process. */
   readonly instance: string
   /** Display name; not an identifier. */
   readonly label?: string
 }
 
-/** The dispatcher's call that had a process continue a run, for finding it there. */
+/** The dispatcher's call that made a process continue a run, to look it up at the dispatcher. */
 export interface DispatchedBy {
   /** `restate` */
   readonly dispatcher: string
-  /** The id of an invocation, a job, a message. */
+  /** The id of the invocation, job or message. */
   readonly id: string
 }
 
@@ -81,7 +81,7 @@ export interface ProviderResult {
   readonly opaque?: Json
 }
 
-/** A source of the answer. It is never sent back. */
+/** A source of the answer. Never sent back to the provider. */
 export interface Source {
   readonly type: 'source'
   readonly id: string
@@ -94,7 +94,7 @@ export interface Source {
   readonly opaque?: Json
 }
 
-/** A file that a model made: its bytes, or its address at the provider. */
+/** A file that a model generated: its bytes, or its URL at the provider. */
 export type GeneratedFile = {
   readonly type: 'file'
   readonly mediaType: string
@@ -106,7 +106,7 @@ export type GeneratedFile = {
 /** A tool call that a model requests. `invalid` is why it can't be made: an unknown tool, input that isn't JSON. */
 export interface ToolRequest {
   readonly type: 'call'
-  /** The provider's id of the call. Needed to answer it, never used to find it. */
+  /** The provider's id of the call. Sent back with the result, but never used to find the call. */
   readonly id: string
   readonly tool: string
   readonly input: Json
@@ -115,7 +115,7 @@ export interface ToolRequest {
 }
 
 /**
- * How a tool call ended. `unreadable`: it happened, but its result isn't JSON at that path. `sent` is what models
+ * How a tool call ended. `unreadable`: the call happened, but its result isn't JSON at that path. `sent`: what models
  * receive instead of the result.
  */
 export type ToolOutcome =
@@ -124,7 +124,7 @@ export type ToolOutcome =
   | { readonly denied: string }
   | { readonly unreadable: string; readonly sent?: SentResult }
 
-/** Text or JSON, as a result or an error; or several parts, such as text and a picture. */
+/** Text or JSON, as a result or an error; or several parts, such as text and an image. */
 export type SentResult =
   | { readonly type: 'value' | 'error'; readonly value: Json; readonly opaque?: Json }
   | { readonly type: 'denied'; readonly reason?: string; readonly opaque?: Json }
@@ -135,7 +135,7 @@ export type SentPart =
   | SentFile
   | { readonly type: 'custom'; readonly opaque?: Json }
 
-/** Its bytes, an address, a provider's reference to an uploaded file, or text. */
+/** A file as its bytes, its URL, a provider's reference to an upload, or text. */
 export type SentFile = {
   readonly type: 'file'
   readonly mediaType: string
@@ -151,7 +151,7 @@ export type SentFile = {
 export interface FailedTry {
   readonly at: string
   readonly error: string
-  /** Its usage, if the provider had reported it by then. */
+  /** The usage of the try, if the provider had reported it by then. */
   readonly usage?: Usage
 }
 
@@ -160,19 +160,18 @@ export interface StoredFile {
   readonly hash: string
   readonly name: string
   readonly mediaType: string
-  /** The size. */
   readonly bytes: number
 }
 
 /** Refers to the text of an output of this run, which is stored once, where it was made. */
 export interface OutputReference {
-  /** The entry that has it: it completed the task, or offered the output. */
+  /** The entry that has the output: it completed the task, or offered the output. */
   readonly output: number
   /** The digest of the text, so that no other text is mistaken for it. */
   readonly digest: string
 }
 
-/** A text in pieces. Joined, they are the text that was sent, byte for byte. */
+/** Text in pieces. Joined, they are the text that was sent, byte for byte. */
 export type PinnedText = readonly (string | OutputReference)[]
 
 /** A message of a conversation, in our own format. */
@@ -201,7 +200,7 @@ export interface ToolDefinition {
   readonly name: string
   readonly description: string
   readonly schema: Json
-  /** A tool that the provider defines: it is sent instead of description and schema. */
+  /** For a tool that the provider defines: sent instead of description and schema. */
   readonly provider?: ProviderTool
   /** Other settings that the AI SDK passes to providers. */
   readonly options?: ToolSendOptions
@@ -210,7 +209,7 @@ export interface ToolDefinition {
 export interface ProviderTool {
   /** `openai.web_search` */
   readonly id: string
-  /** Its settings, without credentials. */
+  /** The tool's settings, without credentials. */
   readonly args: { readonly [name: string]: Json }
   /** The provider executes the calls itself, within a reply. */
   readonly executed?: true
@@ -227,11 +226,11 @@ export interface ToolSendOptions {
 export interface Failure {
   readonly code: string
   readonly message: string
-  /** The stack in the user's code: one line per frame. */
+  /** The stack within the user's code, one line per frame. */
   readonly stack?: string
 }
 
-/** A failed task that its run continued without. In a nested crew: `settle/payout`. */
+/** A failed task that its run continued without. A task of a nested crew is named `settle/payout`. */
 export interface TaskFailure {
   readonly task: string
   readonly error: Failure
@@ -239,7 +238,7 @@ export interface TaskFailure {
   readonly skipped: readonly string[]
 }
 
-/** A call that may have changed something. A new attempt or run must know it before it makes another. */
+/** A call that may have changed something. A new attempt or run must know it before making another. */
 export interface OnceCall {
   readonly task: string
   readonly tool: string
@@ -248,24 +247,24 @@ export interface OnceCall {
   readonly input: Json
   readonly calledAt: string
   readonly outcome: { readonly result: Json; readonly sent?: SentResult } | { readonly error: string } | 'unknown'
-  /** It wasn't called: a person entered the result. */
+  /** The tool wasn't called: a person entered the result. */
   readonly given?: true
   /** Absent for a `once` call. */
   readonly effect?: 'idempotent'
   /** The idempotency key that the tool received. */
   readonly idempotencyKey?: string
-  /** In a child run: an earlier child run of the same task made it, so `effects` doesn't apply. */
+  /** In a child run: made by an earlier child run of the same task, so `effects` doesn't apply. */
   readonly own?: true
 }
 
-/** Missing entries of a run that may have been about calls of a task. */
+/** Missing entries of a run that may have recorded calls of a task. */
 export interface LostEntries {
   readonly task: string
   readonly run: string
   readonly entries: readonly number[]
 }
 
-/** A task as the crew declared it when the run was made or resumed. */
+/** A task as the crew declared it when the run was created or resumed. */
 export interface DeclaredTask {
   readonly name: string
   readonly id: string
@@ -282,13 +281,13 @@ export interface TaskListChanges {
   readonly renamed?: { readonly [task: string]: string }
 }
 
-/** Recorded work of a run without a task in its crew. */
+/** Work that a run has recorded, and for which its crew has no task. */
 export interface OrphanedTask {
-  /** In nested crews, with the names of their tasks: `settle/payout`. */
+  /** A task of a nested crew is named `settle/payout`. */
   readonly task: string
-  /** In words, what would be lost or repeated: `3 recorded steps`, `an open question`. */
+  /** What would be lost or repeated, in words: `3 recorded steps`, `an open question`. */
   readonly holds: readonly string[]
-  /** In words, if the crew has a task of that name that can't continue the work. */
+  /** Why the crew's task of that name, if it has one, can't continue the work; in words. */
   readonly because?: string
   /** The new task that it may have become. */
   readonly nearest?: string
@@ -307,7 +306,7 @@ export interface Limit {
   readonly tokens?: number
   /** In dollars. */
   readonly cost?: number
-  /** Time of work, without waiting for people. */
+  /** The time that processes work on the run, without the time that it waits for people. */
   readonly seconds?: number
 }
 
@@ -316,19 +315,19 @@ export interface PlannedTask {
   readonly task: string
   /** edit: a person's value replaces its output. */
   readonly action: 'inherit' | 'execute' | 'edit'
-  /** In words: "description changed". */
+  /** In words: `description changed`. */
   readonly reasons: readonly string[]
-  /** Fingerprint fields that differ from those of its stored output. */
+  /** The fingerprint fields that differ from those of the stored output. */
   readonly fields?: readonly string[]
-  /** The stored output is kept after all if these tasks return the same outputs again. */
+  /** The stored output is inherited after all if these tasks return the same outputs again. */
   readonly unless?: readonly string[]
-  /** The estimate for executing it. Absent: it was never completed before, or not all of its usage was counted. */
+  /** Absent if the task was never completed before, or not all of its usage was counted. */
   readonly estimate?: Estimate
   /** Earlier executions kicked off runs that were not child runs. */
   readonly uncounted?: true
 }
 
-/** What an execution may take: the medians of earlier ones. */
+/** What an execution will probably use and cost: the medians of earlier executions. */
 export interface Estimate {
   readonly usage: Usage
   /** In dollars. Absent if the price of the model is unknown. */
@@ -337,10 +336,10 @@ export interface Estimate {
   readonly samples: number
 }
 
-/** Digests by field of everything declared that a task's result depends on. */
+/** Digests, by field, of everything declared that a task's result depends on. */
 export type Fingerprint = { readonly [field: string]: string }
 
-/** The output of a finished task, wherever it was made. `structured`: `raw` is JSON, before the schema's transforms. */
+/** The output of a finished task, from whichever run. `structured`: `raw` is JSON, before the schema's transforms. */
 export interface StoredOutput {
   readonly raw: string
   readonly structured: boolean
@@ -351,28 +350,28 @@ export interface StoredOutput {
   readonly startedAt: string
   readonly completedAt: string
   readonly fingerprint?: Fingerprint
-  /** Agents that had to answer in their last turn, with the number of turns: with more, they might have continued. */
+  /** The agents that reached their limit of turns and had to answer, with their number of turns. */
   readonly limited?: { readonly [agent: string]: number }
-  /** Kickoffs that were not child runs: their usage is not counted here. */
+  /** Runs that were kicked off, but not as child runs: their usage is not counted here. */
   readonly uncounted?: readonly string[]
-  /** Nested crew: the failures that it continued without. */
+  /** Nested crew: the failed tasks that it continued without. */
   readonly failures?: readonly TaskFailure[]
 }
 
-/** The conversation that made an output in another run: the first message, and those after it. */
+/** The conversation that made an output in another run: the first message, and the rest. */
 export interface Conversation {
   readonly first: PinnedText
   readonly files?: readonly StoredFile[]
   readonly rest: readonly ChatMessage[]
 }
 
-/** The run that a run was made from. */
+/** The run that a run was forked from. */
 export interface Parent {
   readonly run: string
   readonly incarnation: string
-  /** The task to start from, if one was named. */
+  /** The task to execute again first, if one was named. */
   readonly from?: string
-  /** A digest of the request: the same request under the same id means the same run. */
+  /** A digest of the fork's options: a fork with the same options and the same id is the same run. */
   readonly request?: string
 }
 

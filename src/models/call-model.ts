@@ -1,18 +1,18 @@
 // Makes one model call, with retries. The AI SDK's own retries are off, so that each failed try is recorded, the clock
-// is a parameter, and long waits that a server asks for can be refused.
+// can be replaced, and a call fails instead of waiting very long for a server.
 import { defined } from '../base/options.ts'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import { type Json, isNestedDeeper, nestingLimit } from '../journal/json.ts'
 import {
-  describe,
+  cannotStream,
+  describeError,
   failure,
-  isAgainstImages,
-  isAgainstStreaming,
+  isFailureOfStreaming,
+  isRefusalOfImages,
   isTemporary,
-  lostUsage,
-  neverBegan,
   timeoutError,
+  usageOfFailedTry,
 } from './model-failure.ts'
 import {
   resolveModel,
@@ -36,10 +36,11 @@ export interface ModelRequest {
   readonly files?: Files | undefined
   readonly tools: readonly ToolDefinition[]
   /**
-   * `none`: the model must call no tool. The tools stay in the request, since the conversation may contain their calls.
+   * `none`: the model must not call tools. The tools stay in the request, because the conversation may contain calls of
+   * them.
    */
   readonly toolChoice?: 'auto' | 'none' | undefined
-  /** The JSON Schema of the answer. The reply is not checked against it here. */
+  /** The JSON Schema of the answer. `callModel` doesn't check the reply against it. */
   readonly output?: Json | undefined
   /** Names outside `settingNames` are ignored. */
   readonly settings?: { readonly [name: string]: Json } | undefined
@@ -50,11 +51,11 @@ export interface ModelRequest {
   readonly signal?: AbortSignal | undefined
   /** Default: the real clock. */
   readonly clock?: ModelClock | undefined
-  /** Called when the provider doesn't support a part of the request, such as a setting. */
+  /** Called if the provider doesn't support a part of the request, such as a setting. */
   readonly warn?: ((warning: string) => void) | undefined
-  /** Gets the reply while it is produced. The result is the same with and without a listener. */
+  /** Receives the reply while it is produced. The result is the same with and without a listener. */
   readonly listener?: ModelListener | undefined
-  /** The call already has a span. Then the AI SDK's own telemetry is off, or its tokens would be counted twice. */
+  /** Whether the call already has a span. If so, the AI SDK's own telemetry is off, or tokens would count twice. */
   readonly traced?: boolean | undefined
 }
 
@@ -64,17 +65,17 @@ type ModelClock = Pick<typeof realClock, 'now' | 'sleep' | 'timer' | 'random'>
 const never = new AbortController().signal
 
 export interface ModelListener {
-  /** Called right before each try. If false, the reply is requested in one piece. */
+  /** Called right before each try. If it returns false, the reply is requested in one piece. */
   listening(): boolean
   onDelta(type: 'text' | 'reasoning', text: string): void
-  /** Discard all deltas: the try failed. */
+  /** Called after a failed try: the deltas so far are void. */
   reset(): void
 }
 
 export interface ModelReply {
   readonly parts: readonly ReplyPart[]
   readonly usage: Usage
-  /** Why the model stopped, for people. Providers disagree on this, so the calls in `parts` decide how to continue. */
+  /** Why the model stopped, for display only: providers disagree on these words. How to continue depends on `parts`. */
   readonly finish: string
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
@@ -88,7 +89,7 @@ const defaultTimeoutMs = 10 * 60 * 1000
 
 /**
  * Resolves with the first reply. Rejects with MODEL_INVALID or MODEL_KEY_MISSING before anything is sent; with
- * MODEL_FAILED (a `ModelFailure`, which has the tries) when a try failed for good or all of them failed; with the
+ * MODEL_FAILED (a `ModelFailure`, which has the tries) when a try fails for good or the last one fails; with the
  * signal's reason as soon as it aborts.
  */
 export async function callModel(request: ModelRequest): Promise<ModelReply> {
@@ -99,8 +100,8 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
   const startedAt = isoTime(now())
   const tries: FailedTry[] = []
   const timeoutMs = request.timeoutMs ?? readTimeout(request.settings) ?? defaultTimeoutMs
-  // tries that failed because of streaming or images: repeated at once without these, and not counted
-  let lost = 0
+  // tries that failed because the model takes no streams or images: they are repeated without, at once, and don't count
+  let uncountedTries = 0
   let streams = true
   let streamed = false
   const startStreaming = (): OnDelta | undefined => {
@@ -115,32 +116,34 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
     } catch (error) {
       listener?.reset()
       signal?.throwIfAborted()
-      // the model object cannot stream, as if it had no doStream
-      if (streamed && neverBegan(error)) {
+      // the model object can't stream: nothing was sent, so this isn't even a try
+      if (streamed && cannotStream(error)) {
         streams = false
         continue
       }
-      const { usage, unknown } = lostUsage(error)
-      const cost = unknown ? '; the tokens of this try are not known, so they are not counted' : ''
-      tries.push({ at: isoTime(now()), error: `${describe(error)}${cost}`, ...defined({ usage }) })
+      const { usage, unknown } = usageOfFailedTry(error)
+      const cost = unknown ? '; the tokens of this try are unknown and not counted' : ''
+      tries.push({ at: isoTime(now()), error: `${describeError(error)}${cost}`, ...defined({ usage }) })
       // a listener must not make a call fail
-      if (streamed && isAgainstStreaming(error)) {
+      if (streamed && isFailureOfStreaming(error)) {
         streams = false
-        lost += 1
+        uncountedTries += 1
         continue
       }
       // an image in a tool result must not make a call fail
-      if (images !== 'none' && isAgainstImages(error) && showsImages(request.messages)) {
+      if (images !== 'none' && isRefusalOfImages(error) && showsImages(request.messages)) {
         request.warn?.(`the model does not accept images, so images in tool results were left out`)
         images = 'none'
-        lost += 1
+        uncountedTries += 1
         continue
       }
-      const asked = retryAfter(error, now())
-      if (tries.length - lost > maxRetries || !isTemporary(error) || (asked ?? 0) > maxWaitMs) {
-        throw failure({ error, model, startedAt, tries, asked: (asked ?? 0) > maxWaitMs ? asked : undefined })
+      const serverWaitMs = retryAfter(error, now())
+      const isTooLongWait = serverWaitMs !== undefined && serverWaitMs > maxWaitMs
+      const countedTries = tries.length - uncountedTries
+      if (countedTries > maxRetries || !isTemporary(error) || isTooLongWait) {
+        throw failure({ error, model, startedAt, tries, refusedWaitMs: isTooLongWait ? serverWaitMs : undefined })
       }
-      await clock.sleep(asked ?? backoff(tries.length - lost, clock.random()), signal ?? never)
+      await clock.sleep(serverWaitMs ?? backoff(countedTries, clock.random()), signal ?? never)
       signal?.throwIfAborted()
     }
   }
@@ -155,13 +158,13 @@ function isoTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }
 
-/** If the server asks for a longer wait, the call fails instead: the run can be resumed later. */
+/** If the server asks for a longer wait, the call fails, and the run can be resumed later. */
 const maxWaitMs = 60_000
 
 const firstWaitMs = 1000
 const maxBackoffMs = 30_000
 
-/** In ms, from the headers `retry-after-ms` or `retry-after` (seconds or a date). Undefined if there is none. */
+/** The wait in ms that a server asks for, in `retry-after-ms` or `retry-after` (seconds or a date), if it does. */
 export function retryAfter(error: unknown, now: number): number | undefined {
   const headers = (error as { readonly responseHeaders?: Readonly<Record<string, string>> } | undefined)
     ?.responseHeaders
@@ -179,8 +182,8 @@ export function retryAfter(error: unknown, now: number): number | undefined {
 }
 
 /**
- * The wait after so many failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half, so that workers
- * that were refused together don't retry together.
+ * The wait in ms after so many failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half, so that
+ * workers that were refused together don't retry together.
  */
 export function backoff(failedTries: number, chance: number): number {
   const full = Math.min(maxBackoffMs, firstWaitMs * 2 ** (failedTries - 1))
@@ -193,8 +196,8 @@ function number(text: string | undefined): number | undefined {
   return Number.isFinite(value) && value >= 0 ? value : undefined
 }
 
-// One request to one model: a single step of the AI SDK's generateText, with tools that it cannot execute and an output
-// that it does not parse. The engine records the reply before it acts on it.
+// One try: a single step of the AI SDK's generateText, with tools that the SDK can't execute and an output that it
+// doesn't parse, because the engine records the reply before acting on it.
 
 interface TryOptions {
   /** Called right before the request is sent. If it returns a listener, the reply is streamed. */
@@ -212,7 +215,7 @@ async function tryOnce(
   timeoutMs: number,
   { startStreaming, images, clock }: TryOptions,
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
-  // loaded with the first call and kept, since another dynamic import takes longer than most of this function
+  // imported once, since even a repeated dynamic import takes longer than most of this function
   const { generateText, jsonSchema, wrapLanguageModel } = await (sdk ??= import('ai'))
   const { instructions, messages, output, settings, files } = request
   refuseFiles(resolved.model.provider, messages)
@@ -222,11 +225,11 @@ async function tryOnce(
     tools[tool.name] = toSdkTool(tool, jsonSchema(tool.schema as Parameters<typeof jsonSchema>[0]))
   }
   let content: readonly Content[] = []
-  const keep = (whole: readonly Content[]): void => void (content = whole)
+  const keepContent = (whole: readonly Content[]): void => void (content = whole)
   const result = await withDeadline(clock, request.signal, timeoutMs, (abortSignal) =>
     generateText({
       ...modelSettings(settings),
-      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, startStreaming, keep) }),
+      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, startStreaming, keepContent) }),
       messages: toModelMessages(messages, { files, tools: request.tools, images }),
       providerOptions: providerOptions(resolved.model.provider, settings, output),
       maxRetries: 0,
@@ -273,7 +276,7 @@ async function withDeadline<T>(
     else controller.signal.addEventListener('abort', stop, { once: true })
   })
   try {
-    // the race also handles the rejection of the loser, so it isn't unhandled
+    // the race also handles the rejection of the loser, which would otherwise be unhandled
     return await Promise.race([work(controller.signal), aborted])
   } finally {
     timer[Symbol.dispose]()
@@ -281,17 +284,17 @@ async function withDeadline<T>(
   }
 }
 
-// Wraps the model between the SDK and the provider, so that the SDK never discards a reply that was paid for:
-// - With a listener, the reply is streamed, and assembled again right here.
+// Sits between the SDK and the provider, so that the SDK never discards a reply that was paid for:
+// - If there is a listener, the reply is streamed here and assembled before the SDK sees it.
 // - Warnings are removed, or the SDK prints them: its only switch is global and would silence the user's own calls.
-// - `toolChoice: none` is set here, since the SDK discards the reply of a model that calls a tool anyway.
-// - Ids of calls are made unique: the SDK finds inputs by id, but some servers give every call the same id.
-// - Values nested too deeply for a journal are removed: the SDK would run out of stack.
-// - The SDK only gets the parts of the reply that it has to parse.
+// - `toolChoice: none` is set here: if the SDK knew of it, it would discard a reply that calls a tool anyway.
+// - Ids of calls are made unique: the SDK finds inputs by id, but some servers use the same id for every call.
+// - Values nested too deeply for a journal are removed: the SDK would overflow the stack.
+// - The SDK only receives the parts of the reply that it has to parse.
 function middleware(
   { toolChoice, warn }: ModelRequest,
   startStreaming: () => OnDelta | undefined,
-  keep: (content: readonly Content[]) => void,
+  keepContent: (content: readonly Content[]) => void,
 ): LanguageModelMiddleware {
   return {
     specificationVersion: 'v4',
@@ -305,21 +308,24 @@ function middleware(
       for (const warning of result.warnings) warn?.(redact(warningText(warning)))
       const seen = new Set<string>()
       const content = result.content.map((part) => {
-        // ids of a provider's own calls are kept, since their results refer to them
-        if (part.type !== 'tool-call' || part.providerExecuted === true) return withinLimit(part)
+        // the ids of a provider's own calls don't change, since their results refer to them
+        if (part.type !== 'tool-call' || part.providerExecuted === true) return limitNesting(part)
         let id = part.toolCallId || 'call'
         for (let count = 2; seen.has(id); count++) id = `${part.toolCallId || 'call'}-${count}`
         seen.add(id)
-        return withinLimit({ ...part, toolCallId: id })
+        return limitNesting({ ...part, toolCallId: id })
       })
       refuseApproval(content)
-      keep(content)
+      keepContent(content)
       return { ...result, content: content.filter(isForSdk), warnings: [] }
     },
   }
 }
 
-/** Approvals of a provider's own calls are not supported: without storage, the provider forgets the reply meanwhile. */
+/**
+ * Throws if the provider asks for approval of its own call. Replies aren't stored at the provider, so it would have
+ * forgotten this one by the time it is approved.
+ */
 function refuseApproval(content: readonly Content[]): void {
   const request = content.find((part) => part.type === 'tool-approval-request')
   if (!request) return
@@ -330,18 +336,21 @@ function refuseApproval(content: readonly Content[]): void {
   )
 }
 
-/** Replaces an input that is nested too deeply by a text that isn't JSON, so that the model learns of it. */
-function withinLimit(part: Content): Content {
+/**
+ * Replaces values that are nested too deeply by a message. As the input of a call, it isn't JSON, so the call is
+ * invalid and the model receives the message as its result.
+ */
+function limitNesting(part: Content): Content {
   const { providerMetadata, ...rest } = part
   const kept = isNestedDeeper(providerMetadata, nestingLimit) ? (rest as Content) : part
   if (kept.type === 'tool-result' && isNestedDeeper(kept.result, nestingLimit)) {
     return { ...kept, result: `nested more than ${nestingLimit} levels deep` }
   }
-  if (kept.type !== 'tool-call' || !isTextNestedDeeper(kept.input)) return kept
+  if (kept.type !== 'tool-call' || !isInputTooDeep(kept.input)) return kept
   return { ...kept, input: `nested more than ${nestingLimit} levels deep: ${kept.input.slice(0, 80)}` }
 }
 
-function isTextNestedDeeper(text: string): boolean {
+function isInputTooDeep(text: string): boolean {
   try {
     return isNestedDeeper(JSON.parse(text), nestingLimit)
   } catch {
@@ -356,7 +365,7 @@ function warningText(warning: { readonly type: string }): string {
   return [about, message ?? details].filter(Boolean).join(': ') || JSON.stringify(warning)
 }
 
-// Output.object would throw on a reply that isn't JSON, and lose the reply.
+/** Used instead of Output.object, which throws away a reply that isn't JSON. */
 function unparsedOutput(schema: Json): Output.Output<string, string, never> {
   return {
     name: 'unparsed',

@@ -1,6 +1,6 @@
-// The cost of tokens in US dollars: by the user's own prices, or else by the data of a package, which is loaded when
-// first needed and never uses the network. An unknown cost is undefined and never 0, so that a budget doesn't take a
-// model without a price for a free one. A price that may belong to another model counts as unknown.
+// The cost of tokens in US dollars: by the user's own prices, or else by those of a package, which is loaded when first
+// needed and never uses the network. An unknown cost is undefined and never 0, so that a budget doesn't mistake a model
+// without a known price for a free one. A price that may belong to another model counts as unknown.
 import type { Usage } from '../journal/entries.ts'
 import { isPriceable, nextPriceStep, type Spending } from '../journal/state/tally.ts'
 import { hasOwnAddress } from './resolve/provider-access.ts'
@@ -10,35 +10,35 @@ import { wrong, type Check, checkKeys, describe, isRecord } from '../base/option
 import { readModelName } from './resolve/model-names.ts'
 
 interface CostOptions {
-  /** The user's own prices, which win over the package's data. */
+  /** The user's own prices, which take precedence over those of the package. */
   readonly prices?: Prices | undefined
-  /** When the tokens were used, since prices of the package change. Default: now. */
+  /** When the tokens were used, since prices change. Default: now. */
   readonly at?: Date | undefined
   /**
-   * Says that all calls of the usage are in one price tier: above this many input tokens (0: the lowest tier). Without
-   * it, the sum of several calls that may be in different tiers has no known cost.
+   * If all calls are in one price tier, the number of input tokens above which it starts (0: the lowest tier). Without
+   * it, the cost of several calls that may be in different tiers is unknown.
    */
   readonly over?: number | undefined
 }
 
 /**
- * The cost of one model's usage. Undefined if its price is not known, or the counts can't be priced. Some models cost
- * more per token in long calls: give the usage of one call and add costs with `addCost`, or give `over`. Rejects only
- * when the package of prices cannot be loaded.
+ * The cost of one model's usage. Undefined if the price is unknown, or the counts can't be priced. Some models cost
+ * more per token in long calls: pass the usage of one call and add up costs with `addCost`, or pass `over`. Rejects
+ * only if the package of prices can't be loaded.
  */
 export async function costOf(model: string, usage: Usage, options: CostOptions = {}): Promise<number | undefined> {
-  const given = givenPrice(model, options.prices)
-  if (given !== undefined) return costAt(given, usage)
+  const ownPrice = userPrice(model, options.prices)
+  if (ownPrice !== undefined) return costAt(ownPrice, usage)
   const slash = model.indexOf('/')
   const id = model.slice(slash + 1)
-  // by its exact name: the package would take `my-openai-proxy` for OpenAI
+  // by its exact name: the package would mistake `my-openai-proxy` for OpenAI
   const provider = findProvider(model.slice(0, Math.max(slash, 0)))
   const prices = provider?.prices
   if (prices === undefined || prices.only?.test(id) === false || hasOwnAddress(provider!)) return undefined
   return isPriceable(usage) ? builtInCost(prices.id, id, usage, options) : undefined
 }
 
-/** The cost of a run's spending. Undefined if the price of a part is not known. */
+/** The cost of what a run has spent. Undefined if the price of a part is unknown. */
 export async function costOfSpending(
   spending: Iterable<Spending>,
   prices: Prices | undefined,
@@ -50,7 +50,7 @@ export async function costOfSpending(
       const at = new Date(`${day}T${one}:00Z`)
       costs.add(await costOf(model, usage, { prices, at, over: mixed ? undefined : over }))
     }
-    // the time of day is not known, so a price that depends on it is not known either
+    // if the time of day is unknown, so is a price that depends on it
     const [cost] = costs.size === 1 ? costs : []
     sum = addCost(sum, cost)
   }
@@ -62,7 +62,7 @@ const halfHours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(
   `${hour}:30`,
 ])
 
-/** The sum is unknown if a part is. */
+/** Adds costs. The sum is unknown if either is. */
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b
 }
@@ -84,7 +84,7 @@ async function builtInCost(
   { at, over }: CostOptions,
 ): Promise<number | undefined> {
   const { calcPrice } = await import('@pydantic/genai-prices')
-  // within one tier, the calls cost as much as the same number of average calls
+  // within one tier, n calls cost as much as n average calls
   const times = over === undefined ? 1 : Math.max(1, usage.calls)
   try {
     const found = calcPrice(
@@ -94,16 +94,16 @@ async function builtInCost(
     )
     if (found === null || isOtherVersion(id, found.model.id)) return undefined
     const price = found.model_price
-    // entries without a price per token are billed in other ways or have no published price; they would cost 0
+    // a model without a price per token is billed in another way, or has no published price: it would seem free
     if (price['input_mtok'] === undefined || price['output_mtok'] === undefined) return undefined
     const tiers = Object.values(price).flatMap(priceTiers)
-    const divided =
+    const isSpread =
       over === undefined
         ? usage.calls > 1 && tiers.some((start) => usage.input > start)
         : usage.calls > 1 && tiers.some((start) => start > over && start < nextPriceStep(over))
-    return divided ? undefined : found.total_price * times
+    return isSpread ? undefined : found.total_price * times
   } catch {
-    // the package throws on counts and data that it cannot interpret
+    // the package throws for counts and data that it can't interpret
     return undefined
   }
 }
@@ -120,21 +120,21 @@ function toPackageUsage(usage: Usage, times: number): Record<string, number> {
   }
 }
 
-// The package matches names by prefix, so a future `claude-sonnet-5-9` would get the price of `claude-sonnet-5`.
-function isOtherVersion(asked: string, found: string): boolean {
-  const name = asked.trim().toLowerCase()
+/** The package matches names by prefix: a future `claude-sonnet-5-9` would get the price of `claude-sonnet-5`. */
+function isOtherVersion(requested: string, found: string): boolean {
+  const name = requested.trim().toLowerCase()
   return name.startsWith(found) && /^[-.]\d{1,2}(-\d{8}|-latest)?$/.test(name.slice(found.length))
 }
 
-/** The numbers of input tokens above which a token costs more. */
+/** The numbers of input tokens above which each token costs more. */
 function priceTiers(price: number | { readonly tiers: readonly { readonly start: number }[] } | undefined): number[] {
   return typeof price === 'object' ? price.tiers.map(({ start }) => start) : []
 }
 
-// The user's own prices, by model. They are checked before anything is spent, because a wrong price would cause no
-// error, only a wrong bill.
+// The user's own prices. They are checked before anything is spent, because a wrong price causes no error, only a wrong
+// cost.
 
-/** In US dollars per million tokens. Without a price of their own, cached tokens cost as much as other input. */
+/** In US dollars per million tokens. Cached tokens cost as much as other input unless they have their own price. */
 interface Price {
   readonly input: number
   /** Includes reasoning. */
@@ -153,7 +153,7 @@ const example = '{ input: 0.25, output: 2 }'
 const unit = 'US dollars per million tokens'
 
 /** The user's price for a model in the form of `modelName`: by its full name, or else without the provider. */
-function givenPrice(model: string, prices: Prices | undefined): Price | undefined {
+function userPrice(model: string, prices: Prices | undefined): Price | undefined {
   if (prices === undefined) return undefined
   if (Object.hasOwn(prices, model)) return prices[model]
   const id = model.slice(model.indexOf('/') + 1)
@@ -162,7 +162,7 @@ function givenPrice(model: string, prices: Prices | undefined): Price | undefine
   return !isName && Object.hasOwn(prices, id) ? prices[id] : undefined
 }
 
-/** Keeps a copy. OPTION_INVALID names the model and the value; OPTION_UNKNOWN. */
+/** Returns a copy. Throws OPTION_INVALID, with the model and the value, or OPTION_UNKNOWN. */
 export const pricesCheck: Check<Prices> = {
   expected: `an object of models, such as { 'openai/gpt-5-mini': ${example} }`,
   read(what, value) {
@@ -173,29 +173,32 @@ export const pricesCheck: Check<Prices> = {
   },
 }
 
-/** Normalises the provider's name (`gemini/…` is `google/…`). A model without a provider is kept as it is. */
+/** Normalises the provider's name: `gemini/…` becomes `google/…`. A model without a provider stays as it is. */
 function priceKey(model: string): string {
   return model.includes('/') ? (readModelName(model)?.name ?? model) : model
 }
 
 function checkPrice(model: string, price: unknown): Price {
-  if (model.trim() === '') throw refusal(`prices has an empty name; give a model, such as 'openai/gpt-5-mini'`)
+  if (model.trim() === '') throw invalidPrice(`prices has an empty name; give a model, such as 'openai/gpt-5-mini'`)
   const what = `the price of ${describe(model)}`
-  if (!isRecord(price)) throw refusal(`${what} is ${describe(price)}; give an object in ${unit}, such as ${example}`)
+  if (!isRecord(price))
+    throw invalidPrice(`${what} is ${describe(price)}; give an object in ${unit}, such as ${example}`)
   checkKeys(what, price, keys)
   for (const key of keys) {
     const dollars = price[key]
     if (dollars === undefined) {
       if (key === 'input' || key === 'output') {
-        throw refusal(`${what} has no ${key}; give both input and output in ${unit}, such as ${example}`)
+        throw invalidPrice(`${what} has no ${key}; give both input and output in ${unit}, such as ${example}`)
       }
     } else if (typeof dollars !== 'number' || !Number.isFinite(dollars) || dollars < 0) {
-      throw refusal(`${what} has ${describe(dollars)} as ${key}; give ${unit} as a number of at least 0, such as 0.25`)
+      throw invalidPrice(
+        `${what} has ${describe(dollars)} as ${key}; give ${unit} as a number of at least 0, such as 0.25`,
+      )
     }
   }
   return { ...price } as unknown as Price
 }
 
-function refusal(message: string): RepriseError {
+function invalidPrice(message: string): RepriseError {
   return new RepriseError('OPTION_INVALID', message)
 }

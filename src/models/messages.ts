@@ -1,5 +1,5 @@
-// Converts messages of the journal to messages of the AI SDK. Metadata that a provider needs to continue is kept as
-// `opaque` and sent back as provider options, so that a request can be made from the journal alone.
+// Converts messages between the journal's format and that of the AI SDK. Metadata that a provider needs to continue is
+// stored as `opaque` and sent back as provider options, so that a request can be built from the journal alone.
 import type { ModelMessage, ContentPart, ToolSet } from 'ai'
 import { defined } from '../base/options.ts'
 import type {
@@ -28,16 +28,16 @@ interface MessageOptions {
   readonly images?: Images
 }
 
-/** Messages and parts without content are left out, since providers refuse them. */
-export function toModelMessages(messages: readonly ChatMessage[], wire: MessageOptions = {}): ModelMessage[] {
+/** Converts messages for the AI SDK, except empty messages and parts, which providers refuse. */
+export function toModelMessages(messages: readonly ChatMessage[], options: MessageOptions = {}): ModelMessage[] {
   const calls = new Map<string, Json | undefined>()
-  const made = messages.flatMap((message): ModelMessage[] => {
-    if (message.role !== 'assistant') return toNonAssistant(message, wire, calls)
+  const converted = messages.flatMap((message): ModelMessage[] => {
+    if (message.role !== 'assistant') return toNonAssistant(message, options, calls)
     for (const part of message.parts) if (part.type === 'call') calls.set(part.id, part.opaque)
-    const content = message.parts.filter(isResendable).map((part) => toAssistantPart(part, wire.tools ?? []))
+    const content = message.parts.filter(isResendable).map((part) => toAssistantPart(part, options.tools ?? []))
     return [{ role: 'assistant', content }]
   })
-  return withUsersMerged(made.filter((message) => message.content.length > 0))
+  return mergeUserMessages(converted.filter((message) => message.content.length > 0))
 }
 
 type NonAssistantMessage = Exclude<ChatMessage, { role: 'assistant' }>
@@ -62,7 +62,7 @@ function toNonAssistant(
 type Calls = ReadonlyMap<string, Json | undefined>
 
 /** Some servers refuse two consecutive user messages. */
-function withUsersMerged(messages: readonly ModelMessage[]): ModelMessage[] {
+function mergeUserMessages(messages: readonly ModelMessage[]): ModelMessage[] {
   const merged: ModelMessage[] = []
   for (const message of messages) {
     const last = merged.at(-1)
@@ -88,7 +88,7 @@ function isResendable(part: ReplyPart): part is Exclude<ReplyPart, Source> {
 function hasContent(part: ReplyPart): boolean {
   if ((part.type !== 'text' && part.type !== 'reasoning') || part.text !== '') return true
   if (part.opaque === undefined) return false
-  // reasoning without text is encrypted; an empty text only matters if it carries a signature of Gemini
+  // reasoning without text is encrypted; an empty text only matters if it has a signature of Gemini
   return part.type === 'reasoning' || /signature/i.test(JSON.stringify(part.opaque))
 }
 
@@ -100,11 +100,11 @@ function toAssistantPart(part: Exclude<ReplyPart, Source>, tools: readonly ToolD
       return { type: isCommentary(part.opaque) ? 'text' : part.type, text: part.text, ...options }
     case 'call': {
       const { id, tool, input } = part
-      const takesText = tools.find(({ name }) => name === tool)?.provider !== undefined && part.invalid === undefined
-      // providers only accept an object as input, so the input of a call that wasn't JSON is sent back empty; its
-      // result quotes the original. Tools that a provider defines may take a text.
-      const kept = takesText || (typeof input === 'object' && input !== null) ? input : {}
-      return { type: 'tool-call', toolCallId: id, toolName: tool, input: kept, ...options }
+      const takesString = tools.find(({ name }) => name === tool)?.provider !== undefined && part.invalid === undefined
+      // providers only accept objects as input, so invalid input is sent back as an empty object; the result of the
+      // call quotes it. Only tools that a provider defines may take a string.
+      const sentInput = takesString || (typeof input === 'object' && input !== null) ? input : {}
+      return { type: 'tool-call', toolCallId: id, toolName: tool, input: sentInput, ...options }
     }
     case 'provider-call': {
       const { id, tool, input } = part
@@ -140,25 +140,24 @@ function toProviderOptions(opaque: Json | undefined): { providerOptions?: Provid
   return defined({ providerOptions: opaque as ProviderOptions | undefined })
 }
 
-/** Whether a text is a remark of an OpenAI model before its answer. */
+/** Whether a text is commentary, which OpenAI's models write before the answer. */
 export function isCommentary(opaque: unknown): boolean {
   const openai = (opaque as { readonly openai?: { readonly phase?: Json } } | undefined)?.openai
   return openai?.phase === 'commentary'
 }
 
-// Converts a provider's reply to the parts of the journal, in the same order. Reads the provider's own content and not
-// the AI SDK's: the SDK would download files, and discard a whole reply, which was paid for, because of a result whose
-// call it cannot find.
+// Converts a provider's reply to parts of the journal, in the same order. Reads the provider's own content instead of
+// the AI SDK's: the SDK would download files, and discard a whole reply if it can't find the call of a result.
 
 export type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
 type ParsedCall = Extract<ContentPart<ToolSet>, { type: 'tool-call' }>
 
-/** Whether the SDK gets the part. It only gets parts that it has to parse. */
+/** Whether the SDK receives a part. It only receives parts that it has to parse. */
 export function isForSdk(part: Content): boolean {
   return part.type === 'text' || part.type === 'reasoning' || (part.type === 'tool-call' && !part.providerExecuted)
 }
 
-/** `calls`: the calls that Reprise has to make, as parsed by the SDK. */
+/** Converts a reply. `calls`: the calls that Reprise has to make, as the SDK parsed them. */
 export function toReplyParts(
   content: readonly Content[],
   calls: readonly ParsedCall[],
@@ -169,8 +168,8 @@ export function toReplyParts(
     switch (part.type) {
       case 'text':
       case 'reasoning': {
-        // OpenAI's models write remarks before the answer, as separate texts. They are kept as reasoning, so that a
-        // structured answer has no remarks in it; toAssistantPart sends them back as texts.
+        // OpenAI's models write commentary before the answer, as separate texts. It is stored as reasoning, so that a
+        // structured answer doesn't contain it; toAssistantPart sends it back as text.
         const type = isCommentary(opaque.opaque) ? 'reasoning' : part.type
         const text = { type, text: part.text, ...opaque } as const
         return hasContent(text) ? [text] : []
@@ -178,7 +177,7 @@ export function toReplyParts(
       case 'tool-call': {
         const { toolCallId: id, toolName: tool } = part
         if (part.providerExecuted === true) {
-          // some packages of providers violate their types
+          // some provider packages violate their types
           const { input: written } = part as { readonly input?: string }
           const input = readJson(written ?? '{}') ?? written ?? {}
           return [{ type: 'provider-call', id, tool, input, ...opaque }]
@@ -199,22 +198,22 @@ export function toReplyParts(
         return []
     }
   })
-  // sources last: their position has no meaning, and some packages put them elsewhere in streams
+  // sources come last: their position is meaningless, and some packages place them differently in streams
   const isSource = (part: ReplyPart): boolean => part.type === 'source'
   const others = parts.filter((part) => !isSource(part)).reduce<ReplyPart[]>(appendPart, [])
   return [...others, ...parts.filter(isSource)]
 }
 
-/** Whether the result of a provider's own call comes with its next reply. */
+/** Whether the result of a provider's own call will come with its next reply. */
 export function hasPending(parts: readonly ReplyPart[], tools: readonly ToolDefinition[]): boolean {
-  const given = new Set(parts.flatMap((part) => (part.type === 'provider-result' ? [part.id] : [])))
+  const answered = new Set(parts.flatMap((part) => (part.type === 'provider-result' ? [part.id] : [])))
   return parts.some((part) => {
-    if (part.type !== 'provider-call' || given.has(part.id)) return false
+    if (part.type !== 'provider-call' || answered.has(part.id)) return false
     return tools.find(({ name }) => name === part.tool)?.provider?.deferred === true
   })
 }
 
-// Joins consecutive texts: a text that a server sends in several parts is one text in a stream.
+/** Appends a part, joining consecutive texts: a server may send in several parts what is one text in a stream. */
 function appendPart(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
   const last = parts.at(-1)
   const isText = last?.type === 'text' || last?.type === 'reasoning'
@@ -233,23 +232,23 @@ function toResult(part: Extract<Content, { type: 'tool-result' }>, opaque: Opaqu
 
 function toSource(part: Extract<Content, { type: 'source' }>, opaque: Opaque): Source {
   const { id, url, mediaType, filename, title } = part as { readonly [name: string]: unknown }
-  const place = defined({
-    url: readWord(url),
-    mediaType: readWord(mediaType),
-    filename: readWord(filename),
-    title: readWord(title),
+  const details = defined({
+    url: asString(url),
+    mediaType: asString(mediaType),
+    filename: asString(filename),
+    title: asString(title),
   })
-  return { type: 'source', id: readWord(id) ?? '', ...place, ...opaque }
+  return { type: 'source', id: asString(id) ?? '', ...details, ...opaque }
 }
 
-function readWord(value: unknown): string | undefined {
+function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Empty if the file only has an invalid URL. */
+/** Converts a file. Empty if its URL is invalid. */
 function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): GeneratedFile[] {
   const { data } = part
-  const mediaType = readWord(part.mediaType) ?? 'application/octet-stream'
+  const mediaType = asString(part.mediaType) ?? 'application/octet-stream'
   if (data.type === 'url' && !URL.canParse(String(data.url))) return []
   const base64 = (bytes: string | Uint8Array): string =>
     typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')

@@ -1,5 +1,6 @@
-// Describes failures of model calls: the model, the HTTP status, the server's message (shortened, without keys), and
-// what to do. Errors of the AI SDK are recognised by their fields, since several copies of it can be installed.
+// Failures of model calls: what caused them, whether to retry, and a message with the model, the HTTP status, the
+// server's message (shortened, without keys) and advice. Errors of the AI SDK are recognised by their fields, since
+// several copies of it may be installed.
 import { defined } from '../base/options.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import type { FailedTry, Usage } from '../journal/entries.ts'
@@ -28,7 +29,7 @@ export function timeoutError(milliseconds: number): Error {
   return error
 }
 
-/** The fields of an error by which a streamed try failed. */
+/** The fields of an error that ended a streamed try. */
 interface StreamError {
   /** The usage of the failed try, if known. */
   readonly usage?: Usage | undefined
@@ -49,17 +50,17 @@ export function brokenStream(error: unknown, begun: boolean): Error {
   return Object.assign(new Error(`the stream cannot be read: ${messageOf(error)}`), { name: brokenName, ...fields })
 }
 
-/** Whether a streamed try failed before the first part arrived: the model object cannot stream. */
-export function neverBegan(error: unknown): boolean {
+/** Whether a streamed try failed before the first part arrived, because the model object cannot stream. */
+export function cannotStream(error: unknown): boolean {
   return (error as Error).name === brokenName && !(error as Error & StreamError).begun
 }
 
-/** The stream violates the AI SDK's protocol of streams. */
+/** The error for a stream that violates the AI SDK's protocol. */
 export function protocolError(what: string): Error {
   return new TypeError(what)
 }
 
-/** Whether a raw error, not wrapped by the AI SDK, is about the connection. */
+/** Whether an error that the AI SDK hasn't wrapped is about the connection. */
 export function isConnectionLost(error: unknown): boolean {
   for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++) {
     const { code } = inner as NodeJS.ErrnoException
@@ -71,7 +72,7 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** The usage of a failed try. `unknown`: a streamed reply had begun, and the provider reported no usage. */
-export function lostUsage(error: unknown): Pick<FailedTry, 'usage'> & { readonly unknown: boolean } {
+export function usageOfFailedTry(error: unknown): Pick<FailedTry, 'usage'> & { readonly unknown: boolean } {
   const { usage, begun } = error as Partial<StreamError>
   return { ...defined({ usage }), unknown: begun === true && usage === undefined }
 }
@@ -89,9 +90,9 @@ export function isTemporary(error: unknown): boolean {
   return name === timeoutName || isRetryable === true || isUnreadable(error)
 }
 
-// OpenAI and compatible servers, Anthropic, Google, llama.cpp, Bedrock and Together, xAI: each has its own message, and
-// most have no code.
-const tooLongWords = [
+// OpenAI and compatible servers, Anthropic, Google, llama.cpp, Bedrock, Together and xAI each have their own message,
+// and most have no code.
+const tooLongPatterns = [
   /context_length_exceeded|exceed_context_size|model_context_window_exceeded/,
   /maximum (context|prompt) length|available context size/i,
   /exceed(s|ed)?\b.{0,40}\bcontext (window|limit|length|size)|context window.{0,40}exceed/i,
@@ -100,26 +101,26 @@ const tooLongWords = [
   /longer than the model's context length/i,
 ]
 
-/** Whether the provider refuses the conversation as too long, as opposed to a limit of tokens per minute. */
+/** Whether the provider refuses the conversation as too long. A limit of tokens per minute is something else. */
 export function isTooLong(error: unknown): boolean {
   const { statusCode = 400, responseBody = '' } = error as ApiCallError
   if ([401, 403, 429].includes(statusCode)) return false
   // the body of a 200 is a reply, which may contain any words
   const text = isUnreadable(error) ? messageOf(error) : `${messageOf(error)} ${responseBody}`
-  return tooLongWords.some((words) => words.test(text))
+  return tooLongPatterns.some((pattern) => pattern.test(text))
 }
 
-/** The reply arrived but isn't the JSON of a reply: it was cut short, or comes from a proxy. */
+/** Whether the response has status 200 but isn't a reply: it was cut short, or comes from a proxy. */
 function isUnreadable(error: unknown): boolean {
   const { statusCode } = error as ApiCallError
   return statusCode !== undefined && statusCode >= 200 && statusCode < 300
 }
 
 /**
- * Whether a try failed because it was streamed: the server or the account doesn't support streams, the server does not
- * mark the end of the stream, or the stream cannot be read.
+ * Whether a try failed because it was streamed: the server or the account doesn't support streams, the server doesn't
+ * mark the end of the stream, or the stream can't be read.
  */
-export function isAgainstStreaming(error: unknown): boolean {
+export function isFailureOfStreaming(error: unknown): boolean {
   const { name, statusCode = 0, responseBody = '' } = error as ApiCallError
   if (name === unfinishedName || name === brokenName) return true
   return (
@@ -130,16 +131,16 @@ export function isAgainstStreaming(error: unknown): boolean {
   )
 }
 
-/** Whether the model doesn't accept images, at least not in tool results. */
-export function isAgainstImages(error: unknown): boolean {
+/** Whether a try failed because the model doesn't accept images, at least not in tool results. */
+export function isRefusalOfImages(error: unknown): boolean {
   const { statusCode = 0, responseBody = '', name } = error as ApiCallError
   const refused = statusCode >= 400 && statusCode < 500 && !isTemporary(error) && ![401, 403, 404].includes(statusCode)
   if (!refused && name !== 'AI_UnsupportedFunctionalityError') return false
   return /\bimages?\b|image_url|\bvision\b|multi-?modal|modalit/i.test(`${messageOf(error)} ${responseBody}`)
 }
 
-/** A failed try in one line. */
-export function describe(error: unknown): string {
+/** The error of a failed try, on one line. */
+export function describeError(error: unknown): string {
   const { statusCode, responseBody } = error as ApiCallError
   const message = messageOf(error).trim()
   if (statusCode === undefined) return shorten(message)
@@ -156,16 +157,17 @@ interface FailedCall {
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
   /** The wait that the server asked for, if it was too long. */
-  readonly asked: number | undefined
+  readonly refusedWaitMs: number | undefined
 }
 
+/** The error for a failed call: MODEL_FAILED, or MODEL_KEY_MISSING. */
 export function failure(failed: FailedCall): RepriseError {
-  const { error, model, startedAt, tries, asked } = failed
+  const { error, model, startedAt, tries, refusedWaitMs } = failed
   if ((error as Error | undefined)?.name === 'AI_LoadAPIKeyError') {
     return new RepriseError('MODEL_KEY_MISSING', `model ${model.name} needs an API key: ${redact(messageOf(error))}`)
   }
   const times = tries.length === 1 ? '' : ` after ${tries.length} tries`
-  const message = `model ${model.name} failed${times}: ${describe(error)}${advice(error, model, asked)}`
+  const message = `model ${model.name} failed${times}: ${describeError(error)}${advice(error, model, refusedWaitMs)}`
   return Object.assign(new RepriseError('MODEL_FAILED', message, { cause: safeCause(error) }), {
     startedAt,
     tries,
@@ -173,10 +175,10 @@ export function failure(failed: FailedCall): RepriseError {
   })
 }
 
-function advice(error: unknown, model: ResolvedModel, asked: number | undefined): string {
+function advice(error: unknown, model: ResolvedModel, refusedWaitMs: number | undefined): string {
   const { statusCode } = error as ApiCallError
-  if (asked !== undefined) {
-    return `; the server asks to wait ${Math.ceil(asked / 1000)} s, longer than the 60 s that a call waits: try again then`
+  if (refusedWaitMs !== undefined) {
+    return `; the server asks to wait ${Math.ceil(refusedWaitMs / 1000)} s, and a call waits at most 60 s: try again later`
   }
   if (statusCode === 401 || statusCode === 403) {
     return model.keyVariable === undefined ? '; check the API key of this model' : `; check ${model.keyVariable}`
@@ -184,10 +186,10 @@ function advice(error: unknown, model: ResolvedModel, asked: number | undefined)
   return ''
 }
 
-/** A cause without the whole request and raw response of the SDK's error, which may contain a key and get printed. */
+/** A copy of an SDK error for `cause`, without request and response: they may contain a key, and Node prints them. */
 export function safeCause(error: unknown): Error {
   const { name, statusCode, stack } = error as ApiCallError
-  const cause = Object.assign(new Error(describe(error)), statusCode === undefined ? {} : { statusCode })
+  const cause = Object.assign(new Error(describeError(error)), statusCode === undefined ? {} : { statusCode })
   if (name) cause.name = name
   if (stack !== undefined) cause.stack = `${cause.name}: ${cause.message}\n${stackFrames(stack)}`
   return cause

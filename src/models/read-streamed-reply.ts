@@ -1,5 +1,5 @@
-// Assembles a streamed reply into the form of a reply in one piece, and passes its deltas to a listener. All further
-// code, from invalid calls to usage and failures, is then the same for both, and so is the recorded reply.
+// Assembles a streamed reply into the form of a reply in one piece, while its deltas go to a listener. So invalid
+// calls, usage and failures are handled by the same code, and the recorded reply is the same.
 import { defined } from '../base/options.ts'
 import type { Usage } from '../journal/entries.ts'
 import { isCommentary } from './messages.ts'
@@ -21,8 +21,8 @@ interface StreamedText {
 }
 
 /**
- * Rejects with the error in the stream; with `unfinishedStream` (including the usage, if known) when it ends before the
- * reply does; with `brokenStream` when the model object cannot stream or violates the protocol. After an abort,
+ * Rejects with the error in the stream; with `unfinishedStream` (including the usage, if known) if it ends before the
+ * reply does; with `brokenStream` if the model object can't stream or violates the protocol. After an abort,
  * `onDelta` is not called any more.
  */
 export async function readStreamedReply(
@@ -58,7 +58,7 @@ function createReply(onDelta: OnDelta): Reply {
   const content: (StreamedText | WholePart)[] = []
   const open = new Map<string, StreamedText>()
   let warnings: GeneratedReply['warnings'] = []
-  let asked: StreamedReply['request']
+  let sentRequest: StreamedReply['request']
   let metadata: NonNullable<GeneratedReply['response']> = {}
   let finish: Finish | undefined
   let begun = false
@@ -95,7 +95,7 @@ function createReply(onDelta: OnDelta): Reply {
         const text = openText(part)
         mergeMetadata(text, part.providerMetadata)
         text.text += part.delta
-        // remarks before the answer are recorded as reasoning, so listeners get them as reasoning
+        // commentary is recorded as reasoning, so listeners receive it as reasoning too
         if (part.delta !== '') onDelta(isCommentary(text.providerMetadata) ? 'reasoning' : text.type, part.delta)
         break
       }
@@ -122,13 +122,13 @@ function createReply(onDelta: OnDelta): Reply {
       case 'error':
         throw new ErrorPart('', { cause: part.error })
       default:
-        // ignores partial inputs of calls
+        // partial inputs of calls are ignored
         break
     }
   }
   return {
     opened(request, response) {
-      asked = request
+      sentRequest = request
       if (response?.headers) metadata = { headers: response.headers }
     },
     add(part) {
@@ -147,7 +147,7 @@ function createReply(onDelta: OnDelta): Reply {
         usage,
         warnings,
         response: metadata,
-        ...defined({ request: asked, providerMetadata }),
+        ...defined({ request: sentRequest, providerMetadata }),
       }
     },
   }
@@ -164,8 +164,10 @@ function mergeMetadata(text: StreamedText, metadata: Metadata | undefined): void
   text.providerMetadata = known
 }
 
-// In a stream, OpenAI sends the encrypted form of a thought only with its last summary; in one piece, with all of its
-// summaries.
+/**
+ * Copies metadata from the last summary of a thought to its other summaries. OpenAI sends the encrypted thought with
+ * each summary of a reply in one piece, but in a stream only with the last one.
+ */
 function shareWithinItems(content: readonly { readonly type: string }[]): void {
   const last = new Map<unknown, Metadata>()
   for (const part of content.toReversed() as StreamedText[]) {
@@ -177,7 +179,7 @@ function shareWithinItems(content: readonly { readonly type: string }[]): void {
   }
 }
 
-// After a stream that was cut off without an error, providers report their initial finish reason.
+/** After a stream that was cut off without an error, provider packages report their initial finish reason. */
 function isCut({ unified, raw }: Finish['finishReason']): boolean {
   return unified === 'interrupted' || (raw === undefined && ['other', 'unknown', 'error'].includes(unified))
 }
@@ -186,9 +188,9 @@ function isCut({ unified, raw }: Finish['finishReason']): boolean {
 class ErrorPart extends Error {}
 
 /**
- * The error of a failed try. An error that the server sends in the middle of a reply has no HTTP status; by default, it
- * can be retried, as can a lost connection. Other errors without a status are not the server's: the model object cannot
- * stream, or cannot read the stream.
+ * The error of a failed try. An error that the server sends in the middle of a reply has no HTTP status; unless it says
+ * otherwise, it can be retried, and so can a lost connection. Any other error without a status isn't from the server:
+ * the model object can't stream, or can't read the stream.
  */
 function streamFailure(thrown: unknown, begun: boolean): unknown {
   const error = thrown instanceof ErrorPart ? thrown.cause : thrown

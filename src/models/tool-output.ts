@@ -1,5 +1,6 @@
-// Converts the outcome of a tool call to a tool result for the model. Images are sent inside the result if the
-// provider's protocol allows it, or else after it in a user message: tool messages of the chat protocol only take text.
+// Converts outcomes of tool calls and files of user messages for the model. Images in a tool result are sent inside it
+// if the provider's protocol allows that, or else in a user message after it: in the chat protocol, tool messages are
+// text.
 import type { ModelMessage } from 'ai'
 import { defined } from '../base/options.ts'
 import type { ChatMessage, SentFile, SentPart, SentResult, ToolOutcome, StoredFile } from '../journal/entries.ts'
@@ -16,10 +17,10 @@ type OutputFile = Extract<OutputPart, { type: 'file' }>
 type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 type JsonValue = Extract<Output, { type: 'json' }>['value']
 
-/** `none`: images are replaced by a description, for models that don't accept images. */
+/** How images in tool results are sent. `none`: replaced by a description, for models that don't accept images. */
 export type Images = 'inside' | 'apart' | 'none'
 
-/** By the protocol at the end of the provider's name. Vertex names its own API `chat` as well. */
+/** Decides by the API at the end of the provider's name. Vertex also names its own API `chat`. */
 export function imagesFor(provider: string): Images {
   return /(^|\.)chat$/.test(provider) && !provider.includes('vertex') ? 'apart' : 'inside'
 }
@@ -30,8 +31,8 @@ export function showsImages(messages: readonly ChatMessage[]): boolean {
 }
 
 export function toOutput(outcome: ToolOutcome, images: Images): Output {
-  // many providers have no flag for a failed or denied call, so the text has to say it
-  if ('error' in outcome) return { type: 'error-text', value: `Error: ${outcome.error || 'the tool did not say why'}` }
+  // many providers have no flag for failed or denied calls, so the text must say it
+  if ('error' in outcome) return { type: 'error-text', value: `Error: ${outcome.error || 'the tool gave no reason'}` }
   if ('denied' in outcome) {
     return { type: 'execution-denied', reason: `The call was denied by a person and not made: ${outcome.denied}` }
   }
@@ -59,7 +60,7 @@ function sentOutput(sent: SentResult, images: Images): Output {
     case 'denied':
       return { type: 'execution-denied', ...defined({ reason: sent.reason }), ...outputOptions(sent.opaque) }
     case 'parts':
-      // a protocol that only has text would send a list of parts as JSON
+      // a protocol that only has text would send the list of parts as JSON
       if (images === 'apart')
         return { type: 'text', value: sent.parts.map((part) => describePart(part, true)).join('\n') }
       return { type: 'content', value: sent.parts.map((part) => toPart(part, images)) }
@@ -82,18 +83,18 @@ function fileData(file: SentFile): OutputFile['data'] {
   return 'text' in file ? { type: 'text', text: file.text } : { type: 'reference', reference: file.reference }
 }
 
-function describePart(part: SentPart, follows: boolean): string {
+function describePart(part: SentPart, imageFollows: boolean): string {
   if (part.type === 'custom') return ''
   if (part.type === 'text') return part.text
   if ('text' in part) return part.text
   const size = 'base64' in part ? `, ${Buffer.byteLength(part.base64, 'base64')} bytes` : ''
-  return `(${part.mediaType}${size}, ${follows && isImage(part) ? 'shown below' : 'left out'})`
+  return `(${part.mediaType}${size}, ${imageFollows && isImage(part) ? 'shown below' : 'left out'})`
 }
 
 type Results = Pick<Extract<ChatMessage, { role: 'tool' }>, 'results'>
 type ImageFile = SentFile & ({ readonly base64: string } | { readonly url: string })
 
-/** The content of the user message after the results: the images of each result, with the name of the tool. */
+/** The content of the user message after the results: the images of each result, after the name of its tool. */
 export function imagesIn(results: Results['results']): Exclude<UserContent, string> {
   return results.flatMap((result): Exclude<UserContent, string> => {
     const images = resultImages({ results: [result] })
@@ -127,15 +128,15 @@ function outputOptions(opaque: Json | undefined): Options {
 export type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
 
 /**
- * The text and the files of a user message. Text files become part of the text, which every model accepts. Other files
- * are separate parts, and the provider decides whether the model accepts them. BLOB_MISSING for a file whose bytes are
- * not in `files`.
+ * The content of a user message with files. Text files become part of the text, which every model accepts. Other files
+ * are separate parts, and the provider decides whether the model accepts them. Throws BLOB_MISSING for a file whose
+ * bytes are not in `files`.
  */
 export function userContent(text: string, references: readonly StoredFile[], files: Files): UserContent {
   const bytesOf = ({ hash, name }: StoredFile): Uint8Array => {
     const bytes = files.get(hash)
     if (bytes) return bytes
-    throw new RepriseError('BLOB_MISSING', `the bytes of the file ${name} (${hash}) did not come with the message`)
+    throw new RepriseError('BLOB_MISSING', `the bytes of the file ${name} (${hash}) are missing`)
   }
   const texts = references
     .filter(({ mediaType }) => isTextType(mediaType))
@@ -159,6 +160,7 @@ export function refuseFiles(provider: string, messages: readonly ChatMessage[]):
   for (const message of messages) {
     const files = message.role === 'user' ? (message.files ?? []) : []
     const wrong = files.find(({ mediaType }) => !isTextType(mediaType) && !mediaType.startsWith('image/'))
-    if (wrong) throw new Error(`${known.name} only accepts texts and images, and ${wrong.name} is ${wrong.mediaType}`)
+    if (wrong)
+      throw new Error(`${known.name} only accepts text files and images, but ${wrong.name} is ${wrong.mediaType}`)
   }
 }

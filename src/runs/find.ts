@@ -11,12 +11,15 @@ import type { RunRow, Store } from '../stores/store.ts'
 
 const minPrefixLength = 4
 
-/** The run with this id, or else all runs whose ids begin with it: at least one. RUN_NOT_FOUND. */
+/**
+ * The run with this id, or else all runs whose ids begin with it: at least one. Rejects with RUN_NOT_FOUND if there is
+ * none.
+ */
 export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   const exact = await store.row(name)
   if (exact) return [exact]
   if (name.length < minPrefixLength) {
-    const message = `there is no run ${name}, and the beginning of an id has at least ${minPrefixLength} characters`
+    const message = `there is no run ${name}, and a prefix of an id needs at least ${minPrefixLength} characters`
     throw new RepriseError('RUN_NOT_FOUND', message, { runId: name, next: { type: 'runs' } })
   }
   const matches: RunRow[] = []
@@ -52,7 +55,7 @@ export function isChildRun({ run }: RunRow): boolean {
   return parentRunId(run) !== undefined
 }
 
-/** How many characters tell the ids of these runs from all others in the store, for `runsNamed`. */
+/** How many characters of the ids of these runs are enough for `runsNamed` to find just one run. */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []
   for await (const row of allRows(store, {})) if (runs.has(row.run) || !isChildRun(row)) ids.push(row.run)

@@ -1,27 +1,27 @@
-// The ancestors and descendants of a run, from listing rows alone. A run that reuses the id of a deleted one is not
-// related to the runs made from that one. People write rows too (copied files, imported runs), so no walk relies on
-// them to end: no run is entered twice, and a lineage over the limit is cut off and says so.
+// The ancestors and descendants of a run, from listing rows alone. A run that reuses the id of a deleted run isn't
+// related to the forks of that run. Copied files and imported runs can make rows refer to one another in circles, so no
+// run is visited twice, and a lineage over the limit is cut off, with a mark.
 import { allRows } from '../read/all-rows.ts'
 import { isForkedFrom } from '../read/incarnation.ts'
 import { runNotFoundError } from '../read/read-run.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { ifReadable, outlineRun, type RunOutline } from './summary.ts'
 
-/** How many ancestors, and how many descendants, are shown by default. */
-const usualLimit = 1_000
+/** The most ancestors, and the most descendants, that are read by default. */
+const defaultLimit = 1_000
 
 export interface RelatedRun extends RunOutline {
   readonly deleted?: never
 }
 
-/** A deleted run that others were made from. Another run may have its id by now. */
+/** A deleted run that others were forked from. Another run may have its id by now. */
 export interface DeletedRun {
   readonly runId: string
   readonly deleted: true
 }
 
 export interface Descendant extends RelatedRun {
-  /** The runs made from it, oldest first. */
+  /** The forks of the run, oldest first. */
   readonly children: readonly Descendant[]
 }
 
@@ -34,8 +34,8 @@ export interface Lineage {
   readonly cut: boolean
 }
 
-/** `limit` counts ancestors and descendants each. RUN_NOT_FOUND. */
-export async function readLineage(store: Store, runId: string, limit: number = usualLimit): Promise<Lineage> {
+/** `limit` applies to ancestors and to descendants. Rejects with RUN_NOT_FOUND if there is no such run. */
+export async function readLineage(store: Store, runId: string, limit: number = defaultLimit): Promise<Lineage> {
   const row = await store.row(runId)
   if (!row) throw runNotFoundError(store, runId)
   const above = await readAncestors(store, row, limit)
@@ -49,48 +49,48 @@ async function readAncestors(
   limit: number,
 ): Promise<{ found: (RelatedRun | DeletedRun)[]; cut: boolean }> {
   const found: (RelatedRun | DeletedRun)[] = []
-  const met = new Set([row.run])
+  const visited = new Set([row.run])
   let last: RunRow | undefined = row
-  while (last?.forkedFrom !== undefined && !met.has(last.forkedFrom)) {
+  while (last?.forkedFrom !== undefined && !visited.has(last.forkedFrom)) {
     if (found.length >= limit) return { found: found.toReversed(), cut: true }
-    met.add(last.forkedFrom)
-    const parent = await findSource(store, last)
+    visited.add(last.forkedFrom)
+    const parent = await findParent(store, last)
     found.push(parent ? await outlineRun(store, parent) : { runId: last.forkedFrom, deleted: true })
     last = parent
   }
   return { found: found.toReversed(), cut: false }
 }
 
-/** Level by level, so that a limit cuts off the most distant. */
+/** Reads level by level, so that the limit cuts off the most distant descendants. */
 async function readDescendants(store: Store, row: RunRow, limit: number): Promise<{ found: Descendant; cut: boolean }> {
   const found = { ...(await outlineRun(store, row)), children: [] as Descendant[] }
-  const met = new Set([row.run])
-  const waiting = [{ row, shown: found }]
-  // grows while it is walked
-  for (const { row: parent, shown } of waiting) {
+  const visited = new Set([row.run])
+  const queue = [{ row, shown: found }]
+  // grows during the loop
+  for (const { row: parent, shown } of queue) {
     for await (const child of allRows(store, { forkedFrom: parent.run, crew: parent.crew })) {
-      if (met.has(child.run) || !isForkedFrom(child, parent)) continue
-      if (met.size > limit) {
+      if (visited.has(child.run) || !isForkedFrom(child, parent)) continue
+      if (visited.size > limit) {
         shown.children.reverse()
         return { found, cut: true }
       }
-      met.add(child.run)
-      const made = { ...(await outlineRun(store, child)), children: [] }
-      shown.children.push(made)
-      waiting.push({ row: child, shown: made })
+      visited.add(child.run)
+      const descendant = { ...(await outlineRun(store, child)), children: [] }
+      shown.children.push(descendant)
+      queue.push({ row: child, shown: descendant })
     }
     shown.children.reverse()
   }
   return { found, cut: false }
 }
 
-/** Undefined if it was deleted. */
-async function findSource(store: Store, row: RunRow): Promise<RunRow | undefined> {
+/** The run that a run was forked from; undefined if it was deleted. */
+async function findParent(store: Store, row: RunRow): Promise<RunRow | undefined> {
   const parent = row.forkedFrom === undefined ? undefined : await store.row(row.forkedFrom)
   return parent && isForkedFrom(row, parent) ? parent : undefined
 }
 
-/** Filters rows by their parent: the run that has this id now, or, if there is none, any deleted run that had it. */
+/** Filters forks by parent: the run that has this id now, or, if there is none, any deleted run that had the id. */
 export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
   const parent = runId === undefined ? undefined : await ifReadable(() => store.row(runId))
   return (row) => parent === undefined || isForkedFrom(row, parent)

@@ -8,7 +8,7 @@ import { onlyMadeFrom } from './lineage.ts'
 import { summarize, type Pricing, type RunSummary } from './summary.ts'
 
 export interface RunsFilter extends Omit<RunFilter, 'status'> {
-  /** View statuses: a store can't tell waiting from stopped or answered runs, nor abandoned from running ones. */
+  /** View statuses, which stores can't filter by: they don't know which runs are waiting or abandoned, for example. */
   readonly status?: readonly RunViewStatus[] | undefined
 }
 
@@ -27,7 +27,7 @@ export interface ListOptions extends Pricing {
 
 const pageSize = 100
 
-/** RUN_NOT_FOUND if `before` is the id of a run that is gone. */
+/** Rejects with RUN_NOT_FOUND if `before` is the id of a run that is gone. */
 export async function listRuns(
   engine: ListOptions,
   filter: RunsFilter,
@@ -42,7 +42,7 @@ export async function listRuns(
   return found
 }
 
-/** All runs; `limit` is the page size. Runs that are created or deleted meanwhile don't make it skip others. */
+/** All runs; `limit` is the page size. Skips no run, even if others are created or deleted meanwhile. */
 export async function* allRuns(
   { store, prices, unpriced = false }: ListOptions,
   { status, ...filter }: RunsFilter,

@@ -10,19 +10,19 @@ import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
 import { outlineRun, rowStatus, type RunOutline } from './summary.ts'
 
-/** By default, only runs at rest that wait for nothing. */
+/** The statuses that are pruned by default: those of runs that wait for nothing. */
 const prunable: readonly RunViewStatus[] = ['completed', 'cancelled', 'failed']
 const statuses = Object.keys(runViewStatuses) as RunViewStatus[]
 
 /** A run is pruned if it matches all limits. One of the first three is required. */
 export interface PruneLimits {
-  /** Not changed since then: a Date, or a text in ISO 8601. */
+  /** Runs that haven't changed since then: a Date, or a string in ISO 8601. */
   readonly olderThan?: Date | string | undefined
-  /** How many of the newest runs of each crew to keep, whatever the other limits are. */
+  /** How many of the newest runs of each crew to keep, whatever the other limits. */
   readonly keep?: number | undefined
   /** Default: completed, cancelled and failed. */
   readonly status?: RunViewStatus | readonly RunViewStatus[] | undefined
-  /** List what would be deleted, and delete nothing. */
+  /** List what would be deleted, without deleting it. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -34,7 +34,7 @@ export interface PruneResult {
   readonly dryRun: boolean
 }
 
-/** OPTION_INVALID, before anything is deleted, if there is no limit or an invalid one. */
+/** Rejects with OPTION_INVALID, before anything is deleted, if there is no limit or an invalid one. */
 export async function prune(
   engine: Engine,
   filter: Omit<RunFilter, 'status'>,
@@ -42,12 +42,12 @@ export async function prune(
 ): Promise<PruneResult> {
   const { store } = engine
   const { olderThan, keep, status, dryRun } = readLimits(limits)
-  const spares = keep === undefined ? () => false : newestOfCrews(store, keep)
+  const isKept = keep === undefined ? () => false : newestOfCrews(store, keep)
   const fits = async (row: RunRow): Promise<boolean> =>
     status.includes(await rowStatus(store, row)) &&
     (olderThan === undefined || (row.updatedAt < olderThan && (await lastTouched(store, row)) < olderThan)) &&
     !(await isPrunedWithRoot(store, row)) &&
-    !(await spares(row))
+    !(await isKept(row))
   const stored = storedStatuses(status)
   const runs: RunOutline[] = []
   const held: string[] = []
@@ -70,27 +70,27 @@ async function isRunHeld({ store }: Engine, run: string): Promise<boolean> {
 }
 
 /**
- * Whether its root still exists and will be pruned with it. A child run whose root is gone, as a kill may leave it, is
- * pruned alone.
+ * Whether a run is a child run that is pruned with its root. A child run whose root is gone, because a process was
+ * killed while it deleted the tree, is pruned alone.
  */
 async function isPrunedWithRoot(store: Store, { run }: RunRow): Promise<boolean> {
   const root = rootRunId(run)
   return root !== run && (await runExists(store, root))
 }
 
-/** An answer to a child run doesn't change its root's row. */
+/** When a run tree last changed. An answer to a child run doesn't change the row of the root. */
 async function lastTouched(store: Store, { run }: RunRow): Promise<string> {
   const times = (await runTreeRows(store, run)).map((row) => row.updatedAt)
   return times.toSorted().at(-1) ?? ''
 }
 
-/** A run is never changed before it is created, so younger ones needn't be listed at all. */
+/** Lists no runs that were created after `olderThan`, since these can't have been unchanged since then. */
 function createdBefore({ createdTo }: RunFilter, olderThan: string | undefined): RunFilter {
   const ends = [createdTo, olderThan].filter((end) => end !== undefined).toSorted()
   return ends[0] === undefined ? {} : { createdTo: ends[0] }
 }
 
-/** Whether a run is among the newest of its crew, as of when the crew first occurs. */
+/** Returns whether a run is among the newest of its crew. The newest are read once per crew, on first use. */
 function newestOfCrews(store: Store, keep: number): (row: RunRow) => Promise<boolean> {
   const oldestKept = new Map<string, Position | 'all' | 'none'>()
   return async (row) => {

@@ -1,4 +1,4 @@
-// The view of one run, as library, command line and page show it: plain data.
+// The view of one run, as library, command line and page show it: plain data, built from a run and its child runs.
 import type { CrewDefinition } from '../engine/definition.ts'
 import { dueTime, isReady, moveOf } from '../read/row-summary.ts'
 import { costOfRun } from '../read/costs.ts'
@@ -27,27 +27,31 @@ import { openTreeQuestions, childReader, type ReadChild } from '../engine/task/c
 import { readRun } from '../read/read-run.ts'
 
 export interface RunView extends RunSummary {
-  /** The dispatcher's call that last continued the run, such as an invocation of Restate. */
+  /** The dispatcher's call that last continued the run, such as a Restate invocation. */
   readonly via: DispatchedBy | undefined
-  /** Text and output of the last task that wasn't skipped, once the run is completed. */
+  /** The text of the last task that wasn't skipped, once the run is completed. */
   readonly raw: string | undefined
+  /** The output of that task. */
   readonly output: unknown
-  /** Open questions. Those of child runs begin with the task: `research/q1`. */
+  /** Open questions. The ids of a child run's questions begin with the task: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
-  /** Failed tasks that the run continued without. Those of nested crews begin with the task: `settle/payout`. */
+  /** Failed tasks that the run continued without. Those of a nested crew begin with its task: `settle/payout`. */
   readonly failures: readonly TaskFailure[]
-  /** Outputs that the current code would make from other inputs. Empty if the code isn't loaded. */
+  /** Tasks whose output the current code would make from other inputs. Empty if the code isn't loaded. */
   readonly stale: readonly StaleTask[]
-  /** The plan of a run made from another, with the outcome of each task. */
+  /** For a fork: its plan, with the outcome of each task. */
   readonly plan: readonly PlannedOutcome[] | undefined
   readonly tasks: readonly TaskView[]
   /** Changes of the crew's tasks, as resumes found them. */
   readonly taskChanges: RunState['taskChanges']
-  /** Recorded work without a task. If the code isn't loaded, as of the last resume. */
+  /** Recorded work for which the crew has no task. If the code isn't loaded, as of the last resume. */
   readonly orphaned: readonly OrphanedTask[]
 }
 
-/** Without `crew`, outputs are plain JSON and nothing is compared. RUN_NOT_FOUND. */
+/**
+ * Reads a run and builds its view. Without `crew`, outputs are plain JSON and nothing is compared with the code.
+ * Rejects with RUN_NOT_FOUND if there is no such run.
+ */
 export async function viewRun(
   { store }: { readonly store: Store },
   runId: string,
@@ -56,7 +60,7 @@ export async function viewRun(
   return buildRunView(await readRunTree(store, runId), crew)
 }
 
-/** From a run that was already read. */
+/** Builds the view of a run that was already read. */
 export async function buildRunView(tree: RunTree, crew?: CrewDefinition): Promise<RunView> {
   const { state, questions, parent, held, holder } = tree
   const { run: runId, suspended, woken, error, imported } = state
@@ -102,7 +106,7 @@ export async function buildRunView(tree: RunTree, crew?: CrewDefinition): Promis
   }
 }
 
-/** Without `crew`, as of the last resume. */
+/** Recorded work for which the crew has no task. Without `crew`, as of the last resume. */
 export async function orphanedWork(
   { state, store }: RunTree,
   crew: CrewDefinition | undefined,
@@ -111,27 +115,27 @@ export async function orphanedWork(
   return crew ? (await comparedForView(crew, state, {}, store)).orphaned : orphanedIn(state)
 }
 
-// A run with its child runs. Everything that shows a run is made from this, so each journal is read once, and the usage
-// and questions of child runs count for their root everywhere.
-
-/** Has the holder of a running run. */
+/**
+ * A run with its child runs and its holder. Everything that shows a run is built from this, so that each journal is
+ * read once, and the usage and questions of child runs count for their root everywhere.
+ */
 export interface RunTree extends Execution {
-  /** The usage of unfinished child runs is added to their tasks. The journal itself has it only when they end. */
+  /** With the usage of unfinished child runs, which the run's own journal has only when they end. */
   readonly state: RunState
-  /** Open questions. Those of child runs begin with the task: `research/q1`. */
+  /** Open questions. The ids of a child run's questions begin with the task: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
   readonly store: Store
   readonly parent: ParentRun | undefined
 }
 
-/** RUN_NOT_FOUND. `hear` receives each entry of the root. */
-export async function readRunTree(store: Store, runId: string, hear?: (entry: Entry) => void): Promise<RunTree> {
-  return toRunTree(store, (await readRun(store, runId, hear)).state)
+/** `onEntry` receives each entry of the root. Rejects with RUN_NOT_FOUND if there is no such run. */
+export async function readRunTree(store: Store, runId: string, onEntry?: (entry: Entry) => void): Promise<RunTree> {
+  return toRunTree(store, (await readRun(store, runId, onEntry)).state)
 }
 
 /**
- * From a state that was already read, and perhaps those of some child runs. The state isn't changed: an executing run
- * would count its children twice.
+ * Builds a run tree from a state that was already read, and perhaps `known` states of child runs. Doesn't change the
+ * state, or an executing run would count its child runs twice.
  */
 export async function toRunTree(
   store: Store,

@@ -1,5 +1,5 @@
-// View statuses of runs and tasks: the words that everything uses which shows them. Journals and rows have fewer.
-// Whether a process still holds a run, and whether it waits for a person or was stopped, is decided only here.
+// View statuses of runs and tasks: the words in which every surface shows them. Journals and rows have fewer statuses.
+// Only this file decides whether a run is abandoned, waits for a person, or was stopped.
 import type { RunStatus } from '../journal/entries.ts'
 import { taskNameAt } from '../journal/state/at-path.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
@@ -13,7 +13,7 @@ import { plural } from '../text/words.ts'
 /** The view statuses of a run. */
 export const runViewStatuses = {
   queued:
-    'It waits for a worker: it was not started yet, was handed back between two steps, or what it waited for has arrived.',
+    'It waits for a worker: it was not started yet, it was handed back between two steps, or what it waited for is there.',
   running: 'A process is executing it.',
   abandoned: 'It was being executed, and its process is gone. A resume continues it.',
   waiting: 'It is suspended until a person answers a question or raises a limit, of the run or of a child run.',
@@ -41,11 +41,11 @@ export const taskViewStatuses = {
 export type TaskViewStatus = keyof typeof taskViewStatuses
 
 interface StatusFacts {
-  /** How many questions are open, with those of child runs. */
+  /** The number of open questions, including those of child runs. */
   readonly questions: number
   /** Whether a process holds the running run. */
   readonly held: boolean
-  /** Whether what the suspended run waited for is there. */
+  /** Whether what a suspended run waited for is there. */
   readonly awake: boolean
   readonly suspended?: RunState['suspended']
 }
@@ -53,13 +53,13 @@ interface StatusFacts {
 export function runViewStatus(status: RunStatus, { questions, held, awake, suspended }: StatusFacts): RunViewStatus {
   if (status === 'running') return held ? 'running' : 'abandoned'
   if (status !== 'suspended') return status
-  // answers alone don't continue it
+  // answers alone don't continue such a run
   if (suspended?.reason === 'tasks-changed') return 'stopped'
   if (questions > 0) return 'waiting'
   return awake ? 'queued' : 'stopped'
 }
 
-/** The stored statuses of runs with these view statuses. */
+/** The stored statuses that runs with these view statuses may have. */
 export function storedStatuses(shown: readonly RunViewStatus[]): RunStatus[] {
   return [...new Set(shown.flatMap(storedStatus))]
 }
@@ -106,7 +106,7 @@ export interface Execution {
   readonly holder?: Holder
 }
 
-/** `status`: as it was read. */
+/** `status`: the stored status, as it was read. */
 export async function readExecution(store: Store, runId: string, status: RunStatus): Promise<Execution> {
   if (status !== 'running') return { held: false }
   const owner = await store.holder(runId)
@@ -118,12 +118,12 @@ export async function readExecution(store: Store, runId: string, status: RunStat
   return { held: (await store.row(runId))?.status !== 'running' }
 }
 
-/** Whether a run that was read as running has lost its process. */
+/** Whether a run whose stored status is `running` has lost its process. */
 export async function isAbandoned(store: Store, runId: string): Promise<boolean> {
   return !(await readExecution(store, runId, 'running')).held
 }
 
-// Why a run has its status, in facts. The next steps are up to the surface.
+// Why a run has its status. The next steps are up to the surface.
 
 interface SuspendedRun extends Wakeable {
   readonly runId: string
@@ -133,11 +133,11 @@ interface RunFacts extends SuspendedRun {
   readonly status: RunViewStatus
   readonly openQuestions: number
   readonly error: RunState['error']
-  /** When a worker starts it, or tries it again. */
+  /** When a worker starts the run, or tries it again. */
   readonly dueAt?: string | undefined
 }
 
-/** A sentence for a run that waits, was stopped, failed or lost its process. */
+/** Explains why a run waits, was stopped, failed or lost its process; undefined for other runs. */
 export function describeWhy(facts: RunFacts): string | undefined {
   const { status, openQuestions, error, dueAt, imported } = facts
   switch (status) {
@@ -158,7 +158,7 @@ export function describeWhy(facts: RunFacts): string | undefined {
   }
 }
 
-/** Whether the run was given up because its processes ended each time. */
+/** Whether the run was given up after several processes in a row died. */
 export function isGivenUpReason({ why }: { readonly why: string | undefined }): boolean {
   return why === `it ${givenUpReason}`
 }
@@ -170,7 +170,7 @@ export function isMovedReason({ why }: { readonly why: string | undefined }): bo
 
 const importedWords = 'it was imported, and workers leave imported runs alone'
 
-/** For a suspended run that waits for no answer: `was stopped`. */
+/** Why a suspended run that waits for no answer stopped: `was stopped`, `has its answers`. */
 export function describeStop(run: SuspendedRun): string {
   const words = describeReason(run)
   if (!isReady(run) || run.suspended?.reason === 'parent') return words
@@ -188,9 +188,9 @@ function describeReason({ runId, suspended }: SuspendedRun): string {
       return runs.length === 0 ? 'has its answers' : `waited for ${runs.join(' and ')}`
     }
     case 'parent':
-      return `works for run ${rootRunId(runId)}, which has used up its budget`
+      return `is part of run ${rootRunId(runId)}, which has used up its budget`
     case 'through':
-      return `stopped after task ${suspended.through}, as asked`
+      return `stopped after task ${suspended.through}, as requested`
     case 'tasks-changed':
       return `has recorded work that its crew has no task for: ${(suspended.orphaned ?? []).map(describeOrphan).join('; ')}`
     case 'takeovers':
@@ -198,7 +198,7 @@ function describeReason({ runId, suspended }: SuspendedRun): string {
     case 'moved':
       return movedWords(suspended)
     case 'edited':
-      return 'lacks entries, or some were changed, and it has tasks to do'
+      return 'has missing or changed entries, and unfinished tasks'
     default:
       return 'was stopped'
   }

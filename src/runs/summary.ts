@@ -1,4 +1,5 @@
-// Summaries of runs for lists, from their rows. Journals aren't read, except the newest entries of a running run.
+// Summaries of runs for lists, from their rows. Reads no journals, except the newest entries of a running run and
+// inputs that are too large for a row.
 import { isReady, spendingIn, readSummary, type RowSummary, moveOf } from '../read/row-summary.ts'
 import { isRowOfRun } from '../read/incarnation.ts'
 import { RepriseError } from '../base/errors.ts'
@@ -12,38 +13,38 @@ import type { Prices } from '../models/cost.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { readExecution, runViewStatus, type Holder, type RunViewStatus, describeWhy } from './status.ts'
 
-/** What a list and the view of a run have in common, with equal values. */
+/** What lists and the view of a run have in common, with the same values. */
 export interface RunSummary {
   readonly runId: string
   readonly crew: string
   readonly version: string
   readonly status: RunViewStatus
-  /** What the run waits for, was stopped by, or failed with. */
+  /** What the run waits for, or why it stopped or failed. */
   readonly why: string | undefined
-  /** In a list: empty if they are too large for the row and the journal can't be read. */
+  /** In a list: empty if they are too large for the row, and the journal can't be read. */
   readonly inputs: { readonly [name: string]: Json }
   readonly parent: ParentRun | undefined
-  /** The id of its parent, for a child run. */
+  /** For a child run: the id of its parent. */
   readonly caller: string | undefined
   /** The process that executes a running run. */
   readonly holder: Holder | undefined
   readonly createdAt: string
   readonly updatedAt: string
-  /** How many processes have worked on it. */
+  /** How many processes have worked on the run. */
   readonly lives: number
-  /** Finished tasks. */
+  /** The number of finished tasks. */
   readonly done: number
-  /** Failed tasks that the run continued without, with those of nested crews: `failures` in its view. */
+  /** The number of failed tasks that the run continued without, including those of nested crews. */
   readonly failed: number
   readonly total: number
-  /** With the usage of child runs so far. */
+  /** Including the usage of child runs so far. */
   readonly usage: Usage
   /** In dollars. Undefined if the price of a model is unknown, or the row was written by older code. */
   readonly cost: number | undefined
-  /** With those of child runs. */
+  /** Including those of child runs. */
   readonly openQuestions: number
   readonly error: RunState['error']
-  /** When a worker starts it, or tries it again. */
+  /** When a worker starts the run, or tries it again. */
   readonly dueAt: string | undefined
 }
 
@@ -54,7 +55,7 @@ export async function outlineRun(store: Store, row: RunRow): Promise<RunOutline>
   return { runId, crew, status: await rowStatus(store, row), createdAt, updatedAt }
 }
 
-/** The run that a run was made from. */
+/** The run that a run was forked from. */
 export interface ParentRun {
   readonly runId: string
   /** The first task that was executed again. */
@@ -64,9 +65,9 @@ export interface ParentRun {
 }
 
 export interface Pricing {
-  /** Prices of its crew, if the code is loaded. */
+  /** The prices of the crew, if its code is loaded. */
   readonly prices?: Prices | undefined
-  /** Leaves `cost` undefined: loading prices takes longer than listing runs. */
+  /** Leave `cost` undefined: loading prices takes longer than listing runs. */
   readonly unpriced?: boolean
 }
 
@@ -102,7 +103,7 @@ export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}
   }
 }
 
-/** A damaged run isn't deleted. */
+/** Describes the parent of a fork. A damaged parent doesn't count as deleted. */
 export async function parentRun(
   store: Store,
   runId: string | undefined,
@@ -125,7 +126,7 @@ export async function rowStatus(store: Store, row: RunRow): Promise<RunViewStatu
   return runViewStatus(row.status, { questions, held, awake: isReady(summary), suspended: summary.suspended })
 }
 
-/** How many questions are open, with those of child runs. */
+/** The number of open questions, including those of child runs. */
 export function countOpenQuestions(store: Store, row: RunRow): Promise<number> {
   return countQuestions(store, row, readSummary(row))
 }
@@ -145,14 +146,14 @@ interface UsageSoFar {
   readonly updatedAt: string
 }
 
-/** The usage of child runs is in the journal only when they end. */
+/** Adds the usage of child runs, which the run's own journal has only when they end. */
 async function usageOf(store: Store, row: RunRow, summary: RowSummary): Promise<UsageSoFar> {
   const own = await usageUpToNow(store, row, summary)
   let { usage, spending } = own
   for await (const child of childRows(store, row.run, summary.children)) {
-    const under = await usageOf(store, child, readSummary(child))
-    usage = addUsage(usage, under.usage)
-    spending = spending && under.spending && [...spending, ...under.spending]
+    const inChild = await usageOf(store, child, readSummary(child))
+    usage = addUsage(usage, inChild.usage)
+    spending = spending && inChild.spending && [...spending, ...inChild.spending]
   }
   return { usage, spending, updatedAt: own.updatedAt }
 }
@@ -168,7 +169,7 @@ async function costOfParts(
   return costOfSpending(spending, prices)
 }
 
-/** The child runs that exist: a missing one has no usage and no questions. */
+/** The rows of those child runs that exist. */
 async function* childRows(store: Store, run: string, attempts: readonly string[] = []): AsyncGenerator<RunRow> {
   for (const attempt of attempts) {
     const row = await store.row(childRunId(run, attempt))
@@ -176,7 +177,7 @@ async function* childRows(store: Store, run: string, attempts: readonly string[]
   }
 }
 
-/** Steps don't change the row. When a run comes to rest, the row has all of them. */
+/** Adds the steps since the row was written: they don't change the row until the run stops. */
 async function usageUpToNow(store: Store, row: RunRow, summary: RowSummary): Promise<UsageSoFar> {
   const { run, status, updatedAt } = row
   const { usage, seq } = summary
@@ -199,7 +200,7 @@ async function usageSinceRow(store: Store, run: string, seq: number, before: Usa
     if (spent.length === 0) continue
     const model = models.get(parentPath(entry.path ?? ''))
     if (model === undefined) {
-      // the attempt began before the row was written
+      // the attempt started before the row was written
       const { state } = await readRun(store, run)
       return { usage: state.spent, spending: [...state.spending.values()], updatedAt: state.updatedAt }
     }
@@ -223,7 +224,7 @@ async function readRowInputs(store: Store, { run, inputs }: RunRow): Promise<Run
   return found ?? {}
 }
 
-/** Undefined for a damaged journal: a list still has others to show. */
+/** Returns undefined for a damaged journal, so that a list can still show the other runs. */
 export async function ifReadable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()

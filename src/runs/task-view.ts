@@ -14,7 +14,7 @@ import type { Prices } from '../models/cost.ts'
 export interface TaskView<Output = unknown> {
   readonly name: string
   readonly id: string
-  /** With placeholders filled in, as in the expected output. */
+  /** With placeholders filled in, as in `expectedOutput`. */
   readonly description: string
   readonly expectedOutput: string | undefined
   /** The first words of the description. */
@@ -23,7 +23,7 @@ export interface TaskView<Output = unknown> {
   readonly status: TaskViewStatus
   /** The number of attempts in this run. */
   readonly attempts: number
-  /** Usage of the execution that made the output, in whichever run; for an unfinished nested crew, the usage so far. */
+  /** The usage of the execution that made the output, in whichever run; without an output, the usage so far. */
   readonly usage: Usage
   readonly startedAt: string | undefined
   readonly completedAt: string | undefined
@@ -36,15 +36,15 @@ export interface TaskView<Output = unknown> {
   readonly output: Output | undefined
   /** The conversation that made the output, in whichever run; empty if no model was called. */
   readonly messages: readonly ChatMessage[]
-  /** Sources that the model's provider named, such as pages of a web search, each once. */
+  /** Sources that the provider reported, such as the pages of a web search, without repetitions. */
   readonly sources: readonly Source[]
-  /** Files that the model made, such as pictures. */
+  /** Files that the model generated, such as images. */
   readonly files: readonly GeneratedFile[]
   /** The file, below the working folder, that this run wrote the output to. */
   readonly outputFile: string | undefined
   /** The run that made an inherited output. */
   readonly from: string | undefined
-  /** In words: what no longer matched when the output was inherited. */
+  /** What no longer matched when the output was inherited, in words. */
   readonly stale: readonly string[] | undefined
   readonly error: Failure | undefined
   /** The child run of the newest attempt at a nested crew. */
@@ -52,7 +52,8 @@ export interface TaskView<Output = unknown> {
 }
 
 /**
- * In the order of the crew, with tasks that the run doesn't have yet. Without the crew's code, in the order of the run.
+ * The views of all tasks, in the order of the crew, with tasks that the run doesn't have yet. Without the crew's code,
+ * in the order of the run.
  */
 export function taskViews(tree: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
   const { state } = tree
@@ -67,20 +68,20 @@ export function taskViews(tree: TaskFacts, crew?: CrewDefinition): Promise<TaskV
 
 type TaskFacts = Pick<RunTree, 'state' | 'held' | 'questions'>
 
-/** A renamed task is shown with its record, which the next resume moves. */
+/** The record of a task. A renamed task still has its record under the old name, until the next resume. */
 function findRecord({ tasks }: RunState, { name, was }: TaskDefinition): TaskState | undefined {
   const old = tasks.has(name) ? undefined : was.map((one) => tasks.get(one)).find((task) => task && !task.removed)
   return old ? { ...old, name } : tasks.get(name)
 }
 
-/** Recorded work of an unfinished run without a task in the crew. */
+/** Tasks of an unfinished run that have a record, but are not in the crew. */
 function orphanedTasks(state: RunState, crew: CrewDefinition): TaskState[] {
   if (isEnded(state.status)) return []
   const names = new Set(crew.tasks.flatMap(({ name, was }) => [name, ...was]))
   return currentTasks(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
 }
 
-/** The last task with an output is the result of a completed run: later ones were skipped. */
+/** The result of a completed run: the last task with an output, since later tasks were skipped. */
 export function lastOutput(tasks: readonly TaskView[]): TaskView | undefined {
   return tasks.findLast(({ completedAt }) => completedAt !== undefined)
 }
@@ -125,14 +126,14 @@ export async function taskView(tree: TaskFacts, task: TaskState, code?: TaskDefi
   }
 }
 
-/** The error of a run that failed at this task. */
+/** The error of the run, if it failed at this task. */
 function runFailureAt({ error }: RunState, name: string): Failure | undefined {
   if (error?.task !== name) return undefined
   const { task: _, ...failure } = error
   return failure
 }
 
-/** A page that is cited several times is one source. */
+/** A page that was cited several times counts once. */
 function collectSources(parts: readonly ReplyPart[]): Source[] {
   const found = parts.filter((part) => part.type === 'source')
   return [...new Map(found.map((source) => [source.url ?? source.filename ?? source.id, source])).values()]
@@ -149,11 +150,11 @@ function firstWords(text: string, count: number): string {
 
 export interface PlannedOutcome extends PlannedTask {
   readonly outcome: 'executed' | 'inherited' | 'edited' | 'skipped' | 'failed' | 'pending'
-  /** What the execution took in this run. */
+  /** What the execution used in this run. Undefined if the task wasn't started. */
   readonly actual: { readonly usage: Usage; readonly cost?: number } | undefined
 }
 
-/** Undefined for a run without a plan: a kickoff. */
+/** Undefined for a run that isn't a fork. */
 export async function planOutcomes(state: RunState, prices?: Prices): Promise<readonly PlannedOutcome[] | undefined> {
   const { plan } = state
   if (!plan) return undefined

@@ -1,6 +1,6 @@
-// A run over time, without its contents: lives, attempts, steps and questions with their times, small enough for a run
-// of many thousand steps. Plain data, free of Node: a server makes it from the journal, and a page adds the entries
-// that arrive while it is open.
+// A run over time: its lives, attempts, steps and questions, each with its times and at most a few words of content, so
+// that a run of many thousand steps still fits. Plain data, free of Node: the server builds a timeline from the
+// journal, and the page adds the entries that arrive while it is open.
 import type {
   DispatchedBy,
   Entry,
@@ -16,13 +16,13 @@ import { attemptsOnPath, childRunId, isNestedAttempt, parentPath, rootAttempt, t
 
 export interface Timeline {
   readonly runId: string
-  /** The last entry that is in it. */
+  /** The last entry that the timeline covers. */
   readonly seq: number
   readonly createdAt: string | undefined
   readonly updatedAt: string | undefined
-  /** One for each process that worked on the run, in order. Between them, the run waited. */
+  /** One life for each process that worked on the run, in order. Between lives, the run waited. */
   readonly lives: readonly Life[]
-  /** In the order in which they began, with attempts that are part of a step (`within`). */
+  /** In the order in which they started, including attempts that are part of a step (`within`). */
   readonly attempts: readonly AttemptSpan[]
   /** Tasks that were inherited, edited or skipped instead of executed. */
   readonly given: readonly UnexecutedTask[]
@@ -31,9 +31,9 @@ export interface Timeline {
 
 export interface Life {
   readonly from: string
-  /** Undefined while it lasts; after a kill, until another process takes over. */
+  /** Undefined while the life lasts, and after a kill until another process takes over. */
   readonly to: string | undefined
-  /** gone: another process resumed the run, and this one had recorded no end. */
+  /** gone: the process recorded no end, and another process resumed the run. */
   readonly end: 'completed' | 'suspended' | 'failed' | 'cancelled' | 'yielded' | 'gone' | undefined
   readonly holder: { readonly name: string | undefined; readonly pid: number; readonly host: string } | undefined
   readonly via: DispatchedBy | undefined
@@ -50,33 +50,33 @@ export interface AttemptSpan {
   readonly model: string | undefined
   readonly from: string
   readonly to: string | undefined
-  /** refused: the next attempt continues its conversation. void: given up, the next one starts fresh. */
+  /** refused: the next attempt continues its conversation. void: given up; the next attempt starts fresh. */
   readonly status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
-  /** The child run that executes this attempt: of a nested crew, or a kickoff. */
+  /** For a nested crew or a kickoff by a function: the child run that executes this attempt. */
   readonly child: string | undefined
-  /** Why the attempt before was given up for it; or why this one was refused or failed. */
+  /** Why the previous attempt was given up, and why this one was refused or failed. */
   readonly because: readonly string[]
   readonly steps: readonly StepSpan[]
 }
 
 export interface StepSpan {
-  /** `note#1/2` is a turn of the model, `note#1/2.0` a call that it asked for. */
+  /** `note#1/2` is a model call, `note#1/2.0` a tool call that the reply requested. */
   readonly path: string
-  /** The entry that records it, or its beginning. */
+  /** The entry that records the step, or its start. */
   readonly seq: number
   readonly kind: 'model' | 'tool'
-  /** The tool, or the model as its provider named it, if that differs from the requested one. */
+  /** The tool; or the model's name according to the provider, if it differs from the requested name. */
   readonly name: string | undefined
   readonly from: string
-  /** Undefined while it lasts, and for a call whose end isn't recorded. */
+  /** Undefined while the step lasts, and for a call without a recorded end. */
   readonly to: string | undefined
   readonly status: 'open' | 'done' | 'failed' | 'denied'
-  /** Where the result is from if the tool wasn't called: see `tool.returned`. */
+  /** Where the result came from if the tool wasn't called: see `tool.returned`. */
   readonly source: string | undefined
   readonly usage: Usage | undefined
-  /** Failed tries: before the reply, or all of a failed call. */
+  /** The number of failed tries. */
   readonly tries: number
-  /** The beginning of a reply or result, the tools that are called, or the error. */
+  /** The beginning of the reply or result, the tools that the reply calls, or the error. */
   readonly words: string
 }
 
@@ -84,7 +84,7 @@ export interface UnexecutedTask {
   readonly task: string
   readonly as: 'inherited' | 'edited' | 'skipped'
   readonly at: string
-  /** The run that an inherited output was made in. */
+  /** The run that made an inherited output. */
   readonly from: string | undefined
   readonly by: string | undefined
 }
@@ -123,13 +123,13 @@ export function emptyTimeline(runId: string): Timeline {
   }
 }
 
-/** What each type of entry does to a timeline. Undefined: it has no time of its own to show. */
+/** What each type of entry changes in a timeline; undefined for types that aren't shown. */
 const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: EntryOf<T>) => void) | undefined } = {
   'run.created': ({ lives }, { at, owner, queued }) => {
     if (!queued) lives.push(toLife(at, owner))
   },
   'run.resumed': (timeline, entry) => {
-    // a process that is gone was last seen when it wrote the entry before
+    // a process that is gone was last seen when it wrote the previous entry
     endLife(timeline, 'gone', timeline.updatedAt ?? entry.at)
     timeline.lives.push({ ...toLife(entry.at, entry.owner), via: entry.via })
     changeTasks(timeline, entry)
@@ -148,7 +148,7 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
   },
   'task.started': (timeline, entry) => {
     const { path = '', at, carries } = entry
-    // an open attempt before it was given up for it
+    // an open attempt was given up, or refused, for this one
     if (!isNestedAttempt(path)) endAttempts(timeline, taskInPath(path), carries ? 'refused' : 'void', at)
     const attempt = { ...toAttempt(timeline.runId, entry), task: taskNameAt(timeline, path) }
     addToIndex(indexOf(timeline), attempt)
@@ -195,12 +195,12 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
   'message.refused': undefined,
 }
 
-/** Adds an entry, in place. An entry that is in the timeline already changes nothing: a stream may repeat entries. */
+/** Adds an entry, in place. Ignores entries that are already in the timeline: a stream may repeat them. */
 export function addEntry(timeline: Timeline, entry: Entry): void {
-  // readers get it readonly: only this function writes
+  // readonly for all readers: only this function writes
   const growing = timeline as MutableTimeline
   if (entry.seq <= growing.seq) return
-  // newer code may have types that aren't here
+  // the journal may have types of newer code
   const row = Object.hasOwn(rows, entry.type) ? rows[entry.type] : undefined
   const apply = row as ((timeline: MutableTimeline, entry: Entry) => void) | undefined
   apply?.(growing, entry)
@@ -209,13 +209,13 @@ export function addEntry(timeline: Timeline, entry: Entry): void {
   growing.updatedAt = entry.at
 }
 
-/** Attempts of a renamed task are shown with it. Attempts of a removed task are over. */
+/** Moves the attempts of a renamed task to its new name, and ends those of a removed task. */
 function changeTasks(timeline: MutableTimeline, { at, changes = {} }: EntryOf<'run.resumed'>): void {
   const { renamed = {}, removed = [] } = changes
-  const now = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)
-  for (const attempt of timeline.attempts) attempt.task = now(attempt.task)
+  const newName = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)
+  for (const attempt of timeline.attempts) attempt.task = newName(attempt.task)
   indexes.delete(timeline)
-  for (const [index, given] of timeline.given.entries()) timeline.given[index] = { ...given, task: now(given.task) }
+  for (const [index, given] of timeline.given.entries()) timeline.given[index] = { ...given, task: newName(given.task) }
   for (const task of removed) endAttempts(timeline, task, 'void', at)
 }
 
@@ -229,7 +229,7 @@ function endLife({ lives }: MutableTimeline, end: Life['end'], to: string): void
   if (last?.end === undefined && last) Object.assign(last, { end, to })
 }
 
-/** The name that the task of a path has now: the attempts of a renamed task keep their paths. */
+/** The current name of a path's task: the attempts of a renamed task keep their paths. */
 function taskNameAt(timeline: MutableTimeline, path: string): string {
   return attemptAt(timeline, rootAttempt(path))?.task ?? taskInPath(path)
 }
@@ -240,7 +240,7 @@ function toAttempt(runId: string, entry: EntryOf<'task.started'>): Omit<OpenAtte
     path,
     within: isNestedAttempt(path) ? parentPath(path) : undefined,
     agent,
-    // checked where it was read, unless the journal was edited by hand
+    // its shape was checked when the entry was read
     model: (request as { readonly model?: string } | undefined)?.model,
     from: at,
     to: undefined,
@@ -251,13 +251,13 @@ function toAttempt(runId: string, entry: EntryOf<'task.started'>): Omit<OpenAtte
   }
 }
 
-/** Attempts by path, and by task in order: with thousands of tasks, no entry may look at all of them. */
+/** Attempts by path, and by task in order: a search through all of them for each entry would be too slow. */
 interface AttemptIndex {
   readonly byPath: Map<string, OpenAttempt>
   readonly byTask: Map<string, OpenAttempt[]>
 }
 
-/** Beside the timelines, which are plain data. */
+/** Indexes are kept outside the timelines, which are plain data. */
 const indexes = new WeakMap<MutableTimeline, AttemptIndex>()
 
 function indexOf(timeline: MutableTimeline): AttemptIndex {
@@ -311,7 +311,7 @@ function stepAt(timeline: MutableTimeline, path: string): Mutable<StepSpan> | un
 
 function startCall(timeline: MutableTimeline, entry: EntryOf<'task.started' | 'tool.called'>, name: string): void {
   const path = startedCall(entry)?.path ?? ''
-  // a call that is made again, after a crash, is the same step: it began when it was first made
+  // a call that is repeated after a crash is the same step, and started when it was first made
   if (stepAt(timeline, path)) return
   stepsAt(timeline, path)?.push(toolStep(path, entry, name))
 }
@@ -322,7 +322,7 @@ function endCall(timeline: MutableTimeline, entry: EntryOf<'task.completed' | 't
   const { path, outcome, source } = returned
   let step = stepAt(timeline, path)
   if (!step) {
-    // a result without a call here: it was on record, or a person gave it
+    // the tool wasn't called: the result was already recorded, or a person gave it
     step = toolStep(path, entry, undefined)
     stepsAt(timeline, path)?.push(step)
   }
@@ -353,7 +353,7 @@ function outcomeSpan(outcome: ToolOutcome): Pick<StepSpan, 'status' | 'words'> {
   return { status: 'done', words: clip(typeof result === 'string' ? result : JSON.stringify(result)) }
 }
 
-/** The text of a reply, or else the tools that it calls. */
+/** The text of a reply, or, if it has none, the tools that it calls. */
 function replyWords(parts: readonly ReplyPart[]): string {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   if (text.trim() !== '') return text.trim()

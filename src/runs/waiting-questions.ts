@@ -9,22 +9,22 @@ import type { RunRow, Store } from '../stores/store.ts'
 import { countOpenQuestions } from './summary.ts'
 import { readRunTree } from './run-view.ts'
 
-/** An open question, with the run to answer it in. */
+/** An open question, with the run in which to answer it. */
 export type WaitingQuestion = OpenQuestion & {
   readonly runId: string
   readonly crew: string
-  /** The task of that run. */
+  /** The task of that run that asks, or whose child run asks. */
   readonly task: string
 }
 
 export interface WaitingQuestions {
-  /** Oldest first, as in any queue. */
+  /** Oldest first. */
   readonly questions: readonly WaitingQuestion[]
   /** Runs with open questions whose journals can't be read. */
   readonly unreadable: readonly string[]
 }
 
-/** The open questions of one crew, or of all. Ended runs and backtests have none. */
+/** The open questions of one crew, or of all crews. Leaves out backtests. */
 export async function waitingQuestions(store: Store, crew?: string): Promise<WaitingQuestions> {
   const questions: WaitingQuestion[] = []
   const unreadable: string[] = []
@@ -35,7 +35,7 @@ export async function waitingQuestions(store: Store, crew?: string): Promise<Wai
       questions.push(...(await runQuestions(store, row)))
     } catch (error) {
       if (!RepriseError.isInstance(error)) throw error
-      // it was deleted meanwhile
+      // the run was deleted meanwhile
       if (error.code !== 'RUN_NOT_FOUND') unreadable.push(row.run)
     }
   }
@@ -43,8 +43,8 @@ export async function waitingQuestions(store: Store, crew?: string): Promise<Wai
 }
 
 /**
- * Whether a run has open questions, its own or those of its child runs. Questions of a child run are listed with its
- * parent, unless the parent is gone.
+ * Whether a run has open questions, of its own or of its child runs. False for a child run whose parent exists: its
+ * questions are listed with the parent.
  */
 export async function hasOpenQuestions(store: Store, row: RunRow): Promise<boolean> {
   if ((await countOpenQuestions(store, row)) === 0) return false

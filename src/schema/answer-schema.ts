@@ -1,11 +1,11 @@
-// Turns a user's schema into a JSON Schema for the model and a parser for its answer. The JSON Schema is that of the
+// Turns a user's schema into a JSON Schema for the model and a parser for its answer. The JSON Schema describes the
 // input side, because a model writes values before the schema's transforms. It is created at once, so that a schema
-// without JSON Schema is refused when a crew is created, not after money was spent.
+// without JSON Schema is refused when a crew is created, and not after money was spent.
 import { messageOf, RepriseError } from '../base/errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
 import { foreignTypeIn } from './zod-three.ts'
-import { datesAsTexts } from './zod-dates.ts'
+import { datesAsStrings } from './zod-dates.ts'
 import { redact } from '../secrets/redact.ts'
 
 /** The part of Standard Schema (https://standardschema.dev) that is needed to infer types. */
@@ -27,9 +27,7 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/**
- * A schema whose input and output are objects. The compiler infers them from members, without a library's own types.
- */
+/** A schema whose input and output are objects. The compiler infers their types without a library's own types. */
 export interface ObjectSchema<Input extends object = object, Output extends object = object> {
   readonly '~standard': StandardSchema['~standard'] & {
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
@@ -63,24 +61,26 @@ type ParseResult = { readonly ok: true; readonly value: unknown } | { readonly o
 export interface AnswerSchema {
   /** JSON Schema draft-07 of the input side, with closed objects. */
   readonly json: Json
-  /** The schema for the model: `json`, or an object with it as `value`, because providers only accept objects. */
+  /**
+   * The schema for the model: `json`, or an object with `json` as its `value`, because providers only accept objects.
+   */
   readonly asked: Json
   /** Turns the model's answer into the value for `validate`. */
   unwrap(answer: Json): Json
   /**
-   * A refusal names the place, such as `lossDate: Invalid input: expected string`. Rejects if a transform or a
-   * refinement throws; `parseValue` handles that.
+   * The reason of a refusal begins with the path: `lossDate: Invalid input: expected string`. Rejects if a transform or
+   * a refinement throws; `parseValue` doesn't.
    */
   validate(value: Json): Promise<ParseResult>
 }
 
-/** A schema of values that don't come from a model, so it need not provide JSON Schema. */
+/** A schema of values that don't come from a model. It needn't provide JSON Schema. */
 export type ValueSchema = Pick<AnswerSchema, 'validate'> & {
   /** JSON Schema draft-07 of the input side, if the schema provides one. */
   readonly json: Json | undefined
 }
 
-/** SCHEMA_INVALID for a value that isn't a schema. */
+/** Throws SCHEMA_INVALID for a value that isn't a schema. */
 export function asValueSchema(given: unknown, what: string): ValueSchema {
   try {
     return asAnswerSchema(given, what)
@@ -90,7 +90,7 @@ export function asValueSchema(given: unknown, what: string): ValueSchema {
   }
 }
 
-/** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID if it provides no JSON Schema. */
+/** `what` names the schema in errors: `the output of task facts`. Throws SCHEMA_INVALID if it has no JSON Schema. */
 export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
   const schema = isLazy(given) ? given() : given
   if (isAiSchema(schema)) return fromAiSchema(schema, what)
@@ -140,17 +140,17 @@ function standardJson(schema: StandardSchema, what: string): unknown {
     readonly jsonSchema?: { readonly input: (options: { target: string; libraryOptions?: object }) => unknown }
   } = schema['~standard']
   if (standard.jsonSchema !== undefined) {
-    const libraryOptions = standard.vendor === 'zod' ? { libraryOptions: datesAsTexts } : {}
+    const libraryOptions = standard.vendor === 'zod' ? { libraryOptions: datesAsStrings } : {}
     return standard.jsonSchema.input({ target: 'draft-07', ...libraryOptions })
   }
-  // zod 3, zod before 4.2 and zod/mini don't provide JSON Schema; the AI SDK can convert them. Loading it takes 70 ms,
-  // so it is only loaded for these, by `require`, because this function is synchronous.
+  // zod 3, zod before 4.2 and zod/mini don't provide JSON Schema, but the AI SDK can convert them. Loading it takes 70
+  // ms, so it is loaded only for these; by `require`, because this function is synchronous
   if (standard.vendor === 'zod') {
     const foreign = foreignTypeIn(schema)
     if (foreign !== undefined) throw notWritable(what, `${foreign} cannot be represented in JSON Schema`)
     return providerUtils().asSchema(schema).jsonSchema
   }
-  throw invalid(what, `is a ${standard.vendor} schema that gives no JSON Schema`)
+  throw invalid(what, `is a schema of ${standard.vendor} that has no JSON Schema`)
 }
 
 function toJsonSchema(make: () => unknown, what: string): Json {
@@ -162,27 +162,30 @@ function toJsonSchema(make: () => unknown, what: string): Json {
     throw notWritable(what, messageOf(error), error)
   }
   if (made instanceof Promise || typeof made !== 'object' || made === null) {
-    throw invalid(what, `gives ${made instanceof Promise ? 'its JSON Schema only later' : describeKind(made)}`)
+    throw invalid(
+      what,
+      `returns ${made instanceof Promise ? 'a Promise' : describeKind(made)} instead of a JSON Schema`,
+    )
   }
   const json = throughJson(made, 'schema')
-  if (!json.ok) throw invalid(what, `gives a JSON Schema with ${json.found} at ${json.path}`)
+  if (!json.ok) throw invalid(what, `has a JSON Schema with ${json.found} at ${json.path}`)
   return closeObjects(json.value)
 }
 
 function invalid(what: string, found: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'SCHEMA_INVALID',
-    `${what} ${found}: use a schema of zod 4.2 or newer, another Standard Schema that gives JSON Schema, or jsonSchema() or zodSchema() of the AI SDK`,
+    `${what} ${found}: use a schema of zod 4.2 or newer, another Standard Schema with JSON Schema, or jsonSchema() or zodSchema() of the AI SDK`,
     { cause },
   )
 }
 
-/** A supported schema of a value that cannot be written as JSON, so that a model cannot answer with it. */
+/** The error for a schema of values that JSON doesn't have, so that a model can't answer with them. */
 function notWritable(what: string, why: string, cause?: unknown): RepriseError {
   const date = /\bDate\b/.test(why) ? ': z.coerce.date() for a date' : ''
   return new RepriseError(
     'SCHEMA_INVALID',
-    `${what} gives no JSON Schema (${why}): a model writes JSON, so take a text or a number and transform it${date}`,
+    `${what} has no JSON Schema (${why}): a model writes JSON, so take a string or a number and transform it${date}`,
     { cause },
   )
 }
@@ -201,7 +204,7 @@ function issuePath(path: NonNullable<Issue['path']>): string {
   }, '')
 }
 
-// For a wrapped schema, the AI SDK puts the issues into the cause of its error, or returns zod's error itself.
+/** For a wrapped schema, the AI SDK has the issues in the cause of its error, or returns zod's error itself. */
 function describeError(error: Error): string {
   for (const candidate of [error, error.cause]) {
     const issues = (candidate as { issues?: unknown } | undefined)?.issues ?? candidate
@@ -228,7 +231,7 @@ function isAiSchema(value: unknown): value is AiSchema {
 }
 
 function providerUtils(): { asSchema(schema: unknown): { readonly jsonSchema: unknown } } {
-  // not imported: bundles that contain CommonJS declare `createRequire` themselves
+  // not imported, since bundles that contain CommonJS declare `createRequire` themselves
   const { createRequire } = process.getBuiltinModule('node:module')
   return createRequire(import.meta.url)('@ai-sdk/provider-utils') as ReturnType<typeof providerUtils>
 }
@@ -238,10 +241,7 @@ function describeKind(value: unknown): string {
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
 }
 
-// Validates a value for the engine: errors thrown by the schema's code become refusals, without credentials. Separate
-// from the schemas, because `redact` would more than double the size of a bundle with one tool.
-
-/** Never rejects: a transform or refinement that throws is a refusal. */
+/** Validates a value. Never rejects: if a transform or refinement throws, that is a refusal, without credentials. */
 export function parseValue(schema: Pick<ValueSchema, 'validate'>, value: Json): Promise<ParseResult> {
   return schema.validate(value).catch((error: unknown) => ({ ok: false, reason: redact(messageOf(error)) }))
 }

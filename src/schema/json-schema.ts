@@ -4,12 +4,12 @@ import type { Json } from '../journal/json.ts'
 type JsonObject = { readonly [key: string]: Json }
 
 /**
- * A copy in which object schemas refuse additional members, unless they say otherwise. The parts of an `allOf` stay
- * open: each sees all members of the value, so nothing would fit two closed parts.
+ * Copies a schema so that objects refuse additional members, unless the schema says otherwise. The parts of an `allOf`
+ * stay open: each part sees all members of a value, so no value would fit two closed parts.
  */
 export function closeObjects(schema: Json): Json {
   if (!isObject(schema)) return schema
-  // fromEntries also defines a member named __proto__
+  // fromEntries also keeps a member named __proto__
   const copy: Record<string, Json> = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, closeWithin(key, value)]),
   )
@@ -19,7 +19,7 @@ export function closeObjects(schema: Json): Json {
   return copy
 }
 
-/** Whether OpenAI's strict mode accepts it: all objects closed, and all their members required. */
+/** Whether OpenAI's strict mode accepts a schema: all objects are closed, and all their members required. */
 export function fitsStrictMode(schema: Json): boolean {
   if (!isObject(schema)) return true
   if ('allOf' in schema) return false
@@ -32,7 +32,7 @@ export function fitsStrictMode(schema: Json): boolean {
   return subschemas(schema).every(fitsStrictMode)
 }
 
-/** Whether the schema describes an object. Providers accept nothing else as an answer or a tool's input. */
+/** Whether a schema describes an object. Providers accept nothing else as an answer or a tool's input. */
 export function isObjectSchema(schema: Json): boolean {
   return isObject(schema) && schema['type'] === 'object'
 }

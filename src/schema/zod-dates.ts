@@ -1,5 +1,5 @@
-// Options with which zod 4 converts `z.coerce.date()` to JSON Schema: a text, which the schema coerces. By default, zod
-// refuses it, because the input of a coercion may be anything.
+// Options with which zod 4 converts `z.coerce.date()` to JSON Schema, as a string, which the schema then coerces. By
+// default, zod refuses such a schema, because the input of a coercion may be anything.
 
 interface OverrideContext {
   readonly zodSchema: {
@@ -25,7 +25,7 @@ const foreign: { readonly [type: string]: string } = {
   void: 'Void',
 }
 
-export const datesAsTexts: { readonly unrepresentable: 'any'; override(context: OverrideContext): void } = {
+export const datesAsStrings: { readonly unrepresentable: 'any'; override(context: OverrideContext): void } = {
   unrepresentable: 'any',
   override({ zodSchema, jsonSchema }) {
     const { type, coerce, values = [] } = zodSchema._zod.def

@@ -1,9 +1,9 @@
-// The shapes of credentials, as data, to find credentials that were not registered. To recognise another one, add a
-// line. `redact` replaces each match by `[redacted]`; the group `kept` stays, to show what was there. Texts come from
-// servers and may be hostile, so every pattern must run in linear time: where a pattern can start at many places, its
-// repetitions are bounded, or end at the next place where it could start.
+// The shapes of credentials, as data, to find credentials that weren't registered. To recognise another one, add a
+// line. `redact` replaces each match by `[redacted]`, except for the group `kept`, which shows what was there. Texts
+// may come from hostile servers, so every pattern must run in linear time: where a pattern can start at many places,
+// its repetitions are limited, or end at the next place where it could start.
 
-/** Prefixes of well-known tokens, and how many characters follow at least: few enough to find partly masked tokens. */
+/** Prefixes of well-known tokens, and the least characters after them: few enough to find partly masked tokens. */
 const tokens: readonly (readonly [prefix: string, least: number])[] = [
   ['sk-', 6], // OpenAI, Anthropic (sk-ant-), OpenRouter, DeepSeek and many that copy them
   ['AIza', 10], // Google
@@ -15,14 +15,14 @@ const tokens: readonly (readonly [prefix: string, least: number])[] = [
   ['r8_', 20], // Replicate
   ['tvly-', 10], // Tavily
   ['gh[pousr]_', 10], // GitHub
-  ['github_pat_', 10], // GitHub, with rights of its own
+  ['github_pat_', 10], // GitHub, fine-grained
   ['gl(?:pat|ptt|dt|rt|cbt)-', 10], // GitLab
   ['xox[a-z]-', 8], // Slack
-  ['xapp-', 10], // Slack, of an app
-  ['npm_(?=[A-Za-z0-9*]{20})', 20], // npm; variables of npm begin like it (npm_config_registry)
+  ['xapp-', 10], // Slack apps
+  ['npm_(?=[A-Za-z0-9*]{20})', 20], // npm; not its variables, such as npm_config_registry
   ['pypi-', 20], // PyPI
   ['[spr]k_(?:live|test)_', 8], // Stripe
-  ['whsec_', 10], // Stripe, of webhooks
+  ['whsec_', 10], // Stripe webhooks
   ['dop_v1_', 10], // DigitalOcean
   ['lsv2_', 10], // LangSmith
   ['ya29\\.', 10], // Google, OAuth
@@ -35,29 +35,29 @@ const named =
   '(?:(?<!unexpected )token|secret|credentials?|(?:api|access|account|private|secret|signing|shared|master)[-_ .]?key|_auth)'
 /** Names whose value is a credential only in the query of an address. */
 const inQuery = '(?:key|code|sig|signature|auth|session|sid)'
-/** What comes between a name and its value; in JSON within JSON the quotes are escaped. */
+/** What comes between a name and its value. In JSON within JSON, quotes are escaped. */
 const assigned = '(?: (?:provided|given|supplied|used|sent))?\\\\*["\']?\\s{0,9}[:=]\\s{0,9}'
-/** Words said about a credential, which aren't one. */
+/** Excludes words that follow a name without being a credential. */
 const ordinary =
   '(?!(?:bearer|basic|empty|expected|expired|false|incorrect|invalid|malformed|missing|none|null|required|revoked|string|true|undefined|unknown|wrong)\\b|\\[redacted\\])'
 const bare = '[^\\s"\'\\\\&;,<>()[\\]{}]'
 
 export const shapes: readonly RegExp[] = [
-  // a private key in PEM, also with its line breaks escaped
+  // a private key in PEM, even with escaped line breaks
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\w+/=\s\\]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
-  // a name and a password in an address, up to the last @: passwords do contain / and @. A port isn't a password.
+  // user name and password in a URL, up to the last @: passwords may contain / and @. A port isn't a password
   /(?<kept>:\/\/)(?:\[redacted\]|[^\s/?#@:"'<>[]{0,200}):(?!\d{1,5}(?:[/?#,;)\]}\s"'<>]|$))[^\s"'<>]{0,200}(?=@)/g,
-  // a token alone in that place; in the URL of a database it is a user name
+  // a token alone in that place. In the URL of a database, it is a user name
   /(?<!(?:postgres|postgresql|redis|rediss))(?<kept>:\/\/)(?=[^\s/?#@:]{0,200}\d)[^\s/?#@:"'<>[]{12,200}(?=@)/g,
-  // the header, with any scheme
+  // the authorization header, with any scheme
   text(
     `(?<kept>authorization${assigned}\\\\*["']?(?:(?:bearer|basic|token|digest|apikey|key|bot|negotiate)\\s{1,9})?)${ordinary}${bare}{6,}`,
   ),
-  // the scheme alone: not "basic questions" or "a bearer of news"
+  // a scheme without the header, but not "basic questions" or "a bearer of news"
   /\b(?<kept>(?:[Bb]earer|BEARER|[Bb]asic|BASIC)\s{1,9})(?=[\w.~+/*=-]{0,200}(?:\d|[a-z][A-Z])|[\w.~+/*=-]{20})[\w.~+/*=-]{6,}/g,
-  // cookies, to the end of the line
+  // cookies, up to the end of the line
   text(`(?<kept>\\b(?:set-)?cookie["']?\\s{0,9}:\\s{0,9}["']?)[^\\s"'=]{1,100}=[^\\r\\n"']{3,}`),
-  // password="…": all of the text in quotes
+  // password="…": everything in the quotes
   text(`(?<kept>${password}${assigned}(?<quote>["']))${ordinary}(?:(?!\\k<quote>)[^\\\\]|\\\\.)+`),
   text(`(?<kept>${named}${assigned}(?<quote>["']))${ordinary}(?:(?!\\k<quote>)[^\\\\]|\\\\.){6,}`),
   // password=…, passwd: …
@@ -66,11 +66,11 @@ export const shapes: readonly RegExp[] = [
   text(
     `(?<kept>${named}(?: (?:provided|given|supplied|used|sent))?(?:\\\\*["']?\\s{0,9}=\\s{0,9}|\\\\*["']?:|\\\\+["']:\\s{0,9})\\\\*["']?)${ordinary}${bare}{6,}`,
   ),
-  // token: …, where more than small letters follow: not "the secret: practise"
+  // token: …, if more than lower-case letters follow: not "the secret: practise"
   text(`(?<kept>${named}${assigned}["'\`]?)${ordinary}(?=[a-z]{0,200}[^a-z\\s.,;:!?"'()[\\]{}])${bare}{6,}`, 'gi'),
   // ?key=…&sig=…
   text(`(?<kept>[?&][\\w.-]{0,40}?${inQuery}=)${ordinary}[^\\s&#"'<>\\\\]{6,}`),
-  // AWS, the names of keys
+  // AWS access key ids
   /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9*]{12,}/g,
   // JWT
   /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]+){1,4}/g,
@@ -95,7 +95,7 @@ function text(pattern: string, flags = 'gi'): RegExp {
   return new RegExp(pattern, flags)
 }
 
-// Servers mask a key only in part: sk-proj-ab****9f3c, sk-proj-ab…9f3c, sk-proj-ab...9f3c.
+/** Also matches partly masked keys: sk-proj-ab****9f3c, sk-proj-ab…9f3c, sk-proj-ab...9f3c. */
 function tokenPattern(prefix: string, least: number): string {
   return `(?<![A-Za-z0-9])${prefix}(?:[\\w*…•-]|\\.{3}){${least},}`
 }

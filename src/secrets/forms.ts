@@ -1,25 +1,25 @@
-// Removes known credentials from texts, in every form in which servers have been seen to repeat them: verbatim,
-// escaped, in base64 or hexadecimal, backwards, in pieces, and masked in the middle.
+// Removes known credentials from text, in every form in which servers have been seen to echo them: verbatim, escaped,
+// in base64 or hexadecimal, backwards, in pieces, and masked in the middle.
 
 const replacement = '[redacted]'
-/** Shorter values aren't secrets, and replacing them would make texts unreadable. */
-const shortest = 4
-/** Shorter values may be parts of words: they are only found as whole words, and not in encoded forms. */
-const shortestEncoded = 8
-/** Shorter pieces of a secret are not found. */
-const piece = 12
+/** Shorter values aren't secrets, and replacing them would make text unreadable. */
+const minLength = 4
+/** Shorter values may be parts of words, so they are only found as whole words, and not encoded. */
+const minEncodedLength = 8
+/** The length of the pieces by which a secret is found. */
+const pieceLength = 12
 
 export function createRemover(secrets: readonly string[]): (text: string) => string {
-  const long = [...new Set(secrets)].filter((secret) => secret.length >= shortest)
-  // longest first, so that no tail is left of a key that starts with another key
+  const long = [...new Set(secrets)].filter((secret) => secret.length >= minLength)
+  // longest first, so that nothing remains of a key that starts with another key
   const forms = [...new Set(long.flatMap(encodedForms))].toSorted((a, b) => b.length - a.length)
   if (forms.length === 0) return (text) => text
-  const grams = secretPieces(forms)
+  const pieces = secretPieces(forms)
   return (text) => {
     let clean = text
     for (const form of forms)
-      clean = clean.replaceAll(form.length < shortestEncoded ? standaloneForm(form) : form, replacement)
-    if (grams.size > 0) clean = clean.replaceAll(/\S{12,}/g, (run) => withoutPieces(run, grams))
+      clean = clean.replaceAll(form.length < minEncodedLength ? standaloneForm(form) : form, replacement)
+    if (pieces.size > 0) clean = clean.replaceAll(/\S{12,}/g, (run) => withoutPieces(run, pieces))
     return withoutMasked(clean, long)
   }
 }
@@ -31,7 +31,7 @@ function standaloneForm(form: string): RegExp {
 function encodedForms(secret: string): string[] {
   const escaped = encodeURIComponent(secret.toWellFormed())
   const plain = [secret, escaped, lowerEscapes(escaped), JSON.stringify(secret).slice(1, -1)]
-  if (secret.length < shortestEncoded) return plain
+  if (secret.length < minEncodedLength) return plain
   const bytes = Buffer.from(secret)
   const hex = bytes.toString('hex')
   const percent = hex.replaceAll(/../g, '%$&')
@@ -43,7 +43,7 @@ function lowerEscapes(escaped: string): string {
   return escaped.replaceAll(/%[\dA-F]{2}/g, (code) => code.toLowerCase())
 }
 
-/** The secret alone, and inside longer data, where it looks different at each of three offsets. */
+/** Base64 of the secret alone, and within longer data, where it differs at each of three offsets. */
 function base64Forms(bytes: Buffer): string[] {
   const within = [0, 1, 2].map((before) => {
     const coded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -58,38 +58,38 @@ function base64Forms(bytes: Buffer): string[] {
 
 /** All pieces of the forms, and whether each looks random. */
 function secretPieces(forms: readonly string[]): ReadonlyMap<string, boolean> {
-  const grams = new Map<string, boolean>()
+  const pieces = new Map<string, boolean>()
   for (const form of forms) {
-    for (let at = 0; at + piece <= form.length; at++) {
-      const gram = form.slice(at, at + piece)
-      grams.set(gram, isRandom(gram))
+    for (let at = 0; at + pieceLength <= form.length; at++) {
+      const piece = form.slice(at, at + pieceLength)
+      pieces.set(piece, isRandom(piece))
     }
   }
-  return grams
+  return pieces
 }
 
-// A piece that doesn't look random (words as in my-development-key, zeros) also occurs in ordinary texts.
-function isRandom(gram: string): boolean {
-  return new Set(gram).size >= 6 && (/\d/.test(gram) || /[a-z][A-Z]/.test(gram))
+/** A piece that doesn't look random, such as words or zeros, also occurs in ordinary text. */
+function isRandom(piece: string): boolean {
+  return new Set(piece).size >= 6 && (/\d/.test(piece) || /[a-z][A-Z]/.test(piece))
 }
 
-/** Removes pieces in one pass. Overlapping pieces count as one. */
-function withoutPieces(run: string, grams: ReadonlyMap<string, boolean>): string {
+/** Removes pieces of secrets in one pass. Overlapping pieces count as one. */
+function withoutPieces(run: string, pieces: ReadonlyMap<string, boolean>): string {
   let clean = ''
   let done = 0
-  for (let at = 0; at + piece <= run.length; at++) {
+  for (let at = 0; at + pieceLength <= run.length; at++) {
     const start = at
     let random: boolean | undefined = false
     for (
-      let next = grams.get(run.slice(at, at + piece));
+      let next = pieces.get(run.slice(at, at + pieceLength));
       next !== undefined;
-      next = grams.get(run.slice(at, at + piece))
+      next = pieces.get(run.slice(at, at + pieceLength))
     ) {
       random ||= next
       at++
     }
     if (!random) continue
-    const end = at - 1 + piece
+    const end = at - 1 + pieceLength
     clean += run.slice(done, start) + replacement
     done = end
     at = end - 1
@@ -99,7 +99,7 @@ function withoutPieces(run: string, grams: ReadonlyMap<string, boolean>): string
 
 const masks = /\*{2,}|•{2,}|…|\.{3,}/g
 
-/** Removes masked forms such as `abcd…wxyz` of a key that starts or ends like that. */
+/** Removes masked forms, such as `abcd…wxyz`, of keys that start or end like that. */
 function withoutMasked(text: string, secrets: readonly string[]): string {
   let clean = ''
   let done = 0
@@ -108,8 +108,8 @@ function withoutMasked(text: string, secrets: readonly string[]): string {
     const after = /^[\w+/~-]+/.exec(text.slice(index + mask.length, index + mask.length + 60))?.[0] ?? ''
     const shown = secrets.some(
       (secret) =>
-        (before.length >= shortest && secret.startsWith(before)) ||
-        (after.length >= shortest && secret.endsWith(after)),
+        (before.length >= minLength && secret.startsWith(before)) ||
+        (after.length >= minLength && secret.endsWith(after)),
     )
     if (!shown) continue
     clean += text.slice(done, index - before.length) + replacement

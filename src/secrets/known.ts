@@ -1,15 +1,15 @@
-// The credentials that this process knows: from the environment, read at each use, and from code, registered here. They
-// belong to the process, not to a run: an error of one run may contain a key of another.
+// The credentials that this process knows: those of the environment, read at each use, and those in code, which are
+// registered here. They belong to the process and not to a run: an error of one run may contain a key of another.
 import { addresses, secrets } from '../base/environment.ts'
 import { isCredentialName, isToken } from './credential-shapes.ts'
 
-/** Enough for the keys of a program. Tokens that are renewed every hour displace the oldest. */
+/** Enough for the keys of a program. Beyond it, new tokens displace the oldest. */
 const secretLimit = 100
 /** Shorter values are probably words. */
 const minSecretLength = 8
 const registered = new Set<string>()
 
-/** Removes these values from all errors, logs and spans from now on. */
+/** Registers values, which are removed from all errors, logs and spans from now on. */
 export function remember(values: readonly string[]): void {
   for (const value of values) {
     if (value.length < minSecretLength) continue
@@ -36,27 +36,27 @@ export function knownSecrets(): readonly string[] {
  * credentials in a URL.
  */
 export function secretsIn([name, value]: readonly [string, string]): string[] {
-  const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? readUser(value) : []
+  const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? readPassword(value) : []
   if (!isCredentialName(name) && !isToken(value)) return inAddress
-  // also without a scheme: `Bearer abc`
+  // for `Bearer abc`, also `abc`
   return [...inAddress, value, ...value.split(/\s+/).slice(1)]
 }
 
-/** The password, query parameters that look like credentials, and parts of the path that look like a key. */
+/** The credentials in a URL: the password, and parts of query and path that look like credentials. */
 export function secretsInAddress(address: string): string[] {
   if (/^(postgres(ql)?|rediss?):/i.test(address)) return secretsInDatabase(address)
   const url = URL.parse(address)
-  if (url === null || !/^[a-z]+:\/\//i.test(address)) return readUser(address)
+  if (url === null || !/^[a-z]+:\/\//i.test(address)) return readPassword(address)
   const query = [...url.searchParams].filter(
     ([name, value]) => isCredentialName(name) || isToken(value) || isRandom(value),
   )
   const written = query.flatMap(([, value]) => [value, encodeURIComponent(value)])
-  return [...readUser(address), ...written, ...url.pathname.split('/').filter(isRandom)]
+  return [...readPassword(address), ...written, ...url.pathname.split('/').filter(isRandom)]
 }
 
 /**
- * In the URL of a database, the user, database and schema should stay readable. So a password that equals one of these,
- * as in many compose files, is not removed from texts.
+ * The credentials in the URL of a database. User, database and schema should stay readable, so a password that equals
+ * one of these, as in many compose files, doesn't count.
  */
 function secretsInDatabase(address: string): string[] {
   const url = URL.parse(address)
@@ -65,7 +65,7 @@ function secretsInDatabase(address: string): string[] {
     isCredentialName(name) && !/^ssl(key|cert|rootcert)$/.test(name)
   const names = query.filter((entry) => !isSecret(entry)).map(([, value]) => value)
   if (url !== null) names.push(url.username, url.hostname, url.protocol.slice(0, -1), ...url.pathname.split('/'))
-  const passwords = /^[^/]*\/\/[^/:@]*@/.test(address) ? [] : readUser(address)
+  const passwords = /^[^/]*\/\/[^/:@]*@/.test(address) ? [] : readPassword(address)
   const found = [...passwords, ...query.filter(isSecret).flatMap(([, value]) => [value, encodeURIComponent(value)])]
   return found.filter((value) => value !== 'reprise' && !names.includes(value))
 }
@@ -75,16 +75,16 @@ function isRandom(part: string): boolean {
 }
 
 /**
- * The password of a URL, or the user name if there is none. Parsed by hand, because a password may contain characters
- * that end it for a URL parser: postgres://user:p/a@ss@host.
+ * The password of a URL, or, without one, the user name. Parsed by hand, because a password may contain characters that
+ * end it for a URL parser: postgres://user:p/a@ss@host.
  */
-function readUser(address: string): string[] {
-  const whole = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]
-  if (whole === undefined) return []
-  const colon = whole.indexOf(':')
-  // a path may contain an @ too
-  if (/^[^:@]*\//.test(whole) || /^[^:]*:\d+\//.test(whole)) return []
-  const part = whole.slice(colon + 1) || whole.slice(0, Math.max(0, colon))
+function readPassword(address: string): string[] {
+  const userInfo = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]
+  if (userInfo === undefined) return []
+  const colon = userInfo.indexOf(':')
+  // the @ may be part of the path
+  if (/^[^:@]*\//.test(userInfo) || /^[^:]*:\d+\//.test(userInfo)) return []
+  const part = userInfo.slice(colon + 1) || userInfo.slice(0, Math.max(0, colon))
   return [part, ...decodedForms(part)].filter((found) => found !== '')
 }
 

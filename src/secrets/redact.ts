@@ -1,15 +1,15 @@
-// Keeps credentials out of journals, logs and errors. Servers echo keys in their error texts, and tools throw errors
-// with the URLs that they used, so every such text passes through `redact`.
+// Keeps credentials out of journals, logs and errors. Servers echo keys in their error messages, and tools throw errors
+// with the URLs that they used, so all such text passes through `redact`.
 import { createRemover } from './forms.ts'
 import { knownSecrets } from './known.ts'
 import { shapes } from './credential-shapes.ts'
 
 let latest: { readonly secrets: readonly string[]; readonly remove: (text: string) => string } | undefined
 
-/** Removes known credentials from a text, and everything that looks like a credential. */
+/** Removes known credentials from text, and everything else that looks like a credential. */
 export function redact(text: string): string {
   const secrets = knownSecrets()
-  // cached until the secrets change, since each has thousands of pieces
+  // cached until the secrets change, since they have thousands of pieces
   if (latest?.secrets.length !== secrets.length || !secrets.every((secret, index) => secret === latest?.secrets[index]))
     latest = { secrets, remove: createRemover(secrets) }
   return withoutShapes(latest.remove(text))

@@ -1,6 +1,6 @@
-// The part of a stack that is useful to users: where their own code threw. Leaves out frames of Node and Reprise,
-// callers outside the user's code, and frames of libraries except where they threw. It is stored with the run, so it
-// has a limited length and no messages.
+// The part of a stack that is useful to users: where their own code threw. Leaves out the frames of Node and Reprise,
+// callers outside the user's code, and frames of libraries, except where a library threw. The result is stored with the
+// run, so its length is limited, and it contains no messages.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RepriseError } from '../base/errors.ts'
@@ -12,13 +12,13 @@ const maxFrameLength = 300
 interface Frame {
   /** `async lookup`; empty at the top of a module. */
   readonly name: string
-  /** In the form of the JavaScript engine: a URL, a path, or something like `node:internal/timers`. */
+  /** As the JavaScript engine shows it: a URL, a path, or something like `node:internal/timers`. */
   readonly file: string
   readonly place: string
 }
 
 /**
- * The frames of the user's code, a line each: `at lookup (crew.ts:12:9)`. Undefined if there are none. For a
+ * The frames of the user's code, one line each: `at lookup (crew.ts:12:9)`. Undefined if there are none. For a
  * RepriseError, the frames of its cause.
  */
 export function thrownStack(thrown: unknown): string | undefined {
@@ -47,9 +47,9 @@ function rootError(thrown: unknown): unknown {
 }
 
 function parseFrames(error: unknown): Frame[] {
-  // values other than errors can be thrown
+  // code may throw other values than errors
   const { stack, message } = error as Error
-  // skips the message, which may look like frames
+  // without the message, which may contain lines that look like frames
   const lines = stack?.slice(Math.max(stack.indexOf(message), 0) + message.length).split('\n') ?? []
   return lines.flatMap((line) => {
     const [, name = '', file, place] = /^ {4}at (?:(.*) \()?(.+?):(\d+:\d+)\)?$/.exec(line) ?? []

@@ -1,6 +1,6 @@
-// Shortens texts, and says how much was left out.
+// Shortens texts to a number of characters.
 
-/** Keeps the beginning and the end of a text that is too long. */
+/** Keeps the beginning and the end of a text that is too long, and notes how much was left out. */
 export function clip(text: string, characters: number): string {
   if (text.length <= characters) return text
   const head = Math.max(0, Math.floor((characters * 2) / 3))
@@ -10,14 +10,14 @@ export function clip(text: string, characters: number): string {
   return `${text.slice(0, head).toWellFormed()}${missing}${text.slice(text.length - tail).toWellFormed()}`
 }
 
-/** The maximum length of each text with which all of them fit together. Only the longest texts are shortened. */
+/** The maximum length per text at which texts of these lengths fit together. Only the longest are shortened. */
 export function longestThatFits(lengths: readonly number[], characters: number): number {
   const ascending = lengths.toSorted((a, b) => a - b)
-  let left = characters
+  let remaining = characters
   for (const [index, length] of ascending.entries()) {
-    const share = left / (ascending.length - index)
+    const share = remaining / (ascending.length - index)
     if (length > share) return Math.max(0, Math.floor(share))
-    left -= length
+    remaining -= length
   }
   return Number.POSITIVE_INFINITY
 }

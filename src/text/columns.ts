@@ -1,7 +1,6 @@
-// The width of a text on a terminal, counted by visible characters. Free of Node, because the studio's page uses it
-// too.
+// The width of text on a terminal. Free of Node, for the page.
 
-/** The columns of a line on a terminal: two for East Asian wide characters and for emoji. */
+/** The columns of a line: two for East Asian wide characters and emoji, one for any other character. */
 export function columns(text: string): number {
   if (isAscii(text)) return text.length
   let count = 0
@@ -27,7 +26,7 @@ function isAscii(text: string): boolean {
   return /^[\u0000-\u007f]*$/.test(text)
 }
 
-/** Created when first needed, since that takes as long as loading half of the command line. */
+/** Created when first needed, since that takes half as long as loading the whole command line. */
 let segmenter: Intl.Segmenter | undefined
 function segments(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter()

@@ -1,9 +1,9 @@
-// Placeholders in texts: `{name}` stands for an input. `{{` and its closing `}}` are literal braces. Braces without an
-// identifier, such as in JSON, stay as they are.
+// Placeholders in texts: `{name}` stands for an input. `{{` and its closing `}}` are literal braces. Braces around
+// anything but an identifier, as in JSON, stay as they are.
 
 const pattern = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** The distinct names of a text, in order. */
+/** The names of a text's placeholders, in order, without repetitions. */
 export function placeholders(text: string): string[] {
   return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[1] === undefined ? [] : [match[1]])))]
 }

@@ -1,4 +1,4 @@
-// Formats times (in local time), durations and amounts for people: on the command line, in diffs and on the page.
+// Formats times (in local time), durations, amounts and lists for the command line, for diffs and for the page.
 
 /** `2026-05-03 14:02:05` */
 export function longTime(at: string): string {
@@ -13,7 +13,7 @@ export function clock(at: string): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
 }
 
-/** At most six columns: `14:02` today, `3 May` this year, `2025` before. */
+/** At most six columns: `14:02` for today, `3 May` for this year, `2025` for another year. */
 export function shortTime(at: string, now: Date): string {
   const date = new Date(at)
   if (date.getFullYear() !== now.getFullYear()) return String(date.getFullYear())
@@ -29,7 +29,7 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)}h${two(Math.floor((seconds % 3600) / 60))}m`
 }
 
-/** `40ms`, and like `duration` from one second on: for lists with very short steps. */
+/** `40ms`; from one second on, as `duration`. For lists with very short steps. */
 export function preciseDuration(ms: number): string {
   return ms < 1_000 ? `${Math.max(0, Math.round(ms))}ms` : duration(ms)
 }

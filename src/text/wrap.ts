@@ -1,4 +1,4 @@
-// Wraps long lines for a terminal, with the following rows indented.
+// Wraps long lines for a terminal.
 import { columns, cutToWidth } from './columns.ts'
 import { plain } from './plain-text.ts'
 

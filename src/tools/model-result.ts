@@ -1,10 +1,10 @@
-// Converts the result that an AI SDK tool sends to models from the SDK's format to the journal's.
+// Converts what an AI SDK tool returns for models (`toModelOutput`) from the SDK's format to the journal's.
 import { defined, describe, isRecord } from '../base/options.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { SentFile, SentPart, SentResult } from '../journal/entries.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 
-/** CREW_INVALID for a format that no version of the AI SDK has. */
+/** Throws CREW_INVALID for a format that no version of the AI SDK has. */
 export function readModelResult(output: unknown): SentResult {
   if (!isRecord(output)) throw unknownOutput(output)
   const { type, value, reason, providerOptions } = output
@@ -40,17 +40,17 @@ function readPart(part: unknown): SentPart {
     ...defined({ name: typeof filename === 'string' ? filename : undefined }),
     ...opaque,
   } as const
-  // its newest form is file with tagged data; the others have a type of their own for each
+  // newer versions of the SDK have one type, `file`, with tagged data; older ones have a type for each kind of data
   if (type === 'file' && isRecord(data)) return { ...file, ...readLocation(data) }
   if (typeof data === 'string') return { ...file, base64: data }
   if (url !== undefined) return { ...file, url: readFileUrl(url) }
   return { ...file, reference: readReference(providerReference ?? fileId, part) }
 }
 
-/** Journals accept only absolute URLs, since they must stay readable. */
+/** Journals accept only absolute URLs: a relative one cannot be resolved later. */
 function readFileUrl(url: unknown): string {
   if (URL.canParse(String(url))) return String(url)
-  throw new RepriseError('CREW_INVALID', `toModelOutput gave the url ${describe(url)}; give an absolute URL`)
+  throw new RepriseError('CREW_INVALID', `toModelOutput returned the url ${describe(url)}; return an absolute URL`)
 }
 
 function readReference(reference: unknown, part: unknown): { readonly [provider: string]: string } {
@@ -64,22 +64,25 @@ type FileLocation = SentFile extends infer File
     : never
   : never
 
-function readLocation(given: { readonly [name: string]: unknown }): FileLocation {
-  const { type, data, url, reference, text } = given
+function readLocation(tagged: { readonly [name: string]: unknown }): FileLocation {
+  const { type, data, url, reference, text } = tagged
   if (type === 'url') return { url: readFileUrl(url) }
   if (type === 'text') return { text: String(text) }
-  if (type === 'reference') return { reference: readReference(reference, given) }
+  if (type === 'reference') return { reference: readReference(reference, tagged) }
   if (typeof data === 'string') return { base64: data }
   if (ArrayBuffer.isView(data))
     return { base64: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64') }
   if (data instanceof ArrayBuffer) return { base64: Buffer.from(data).toString('base64') }
-  throw unknownOutput(given)
+  throw unknownOutput(tagged)
 }
 
 function requireJson(value: unknown): Json {
   const json = throughJson(value, 'value')
   if (json.ok) return json.value
-  throw new RepriseError('CREW_INVALID', `toModelOutput gave ${json.found} at ${json.path}, which is not valid JSON`)
+  throw new RepriseError(
+    'CREW_INVALID',
+    `toModelOutput returned ${json.found} at ${json.path}, which is not valid JSON`,
+  )
 }
 
 function readOpaque(options: unknown): { readonly opaque?: Json } {

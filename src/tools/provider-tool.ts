@@ -1,6 +1,6 @@
 // Tools defined by a provider, from the packages of the AI SDK: openai.tools.webSearch(), anthropic.tools.bash(). A
-// model knows them by id and arguments. Journals and fingerprints keep the arguments without credentials, which are
-// restored when a request is sent.
+// request has only their ids and arguments. Journals and fingerprints contain the arguments without credentials; those
+// are restored before a request is sent.
 import { RepriseError } from '../base/errors.ts'
 import type { ProviderTool, ToolDefinition, ToolSendOptions } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
@@ -9,24 +9,27 @@ import { remember, secretsIn, secretsInAddress } from '../secrets/known.ts'
 import { redact } from '../secrets/redact.ts'
 import type { Tool } from './tool.ts'
 
-/** CREW_INVALID for arguments that a journal cannot keep, and for tools that ask for approval within a reply. */
+/**
+ * Removes credentials from the arguments. Throws CREW_INVALID for arguments that a journal cannot store, and for tools
+ * that ask for approval within a reply.
+ */
 export function storableProvider(name: string, provider: ProviderTool): ProviderTool {
   const what = `tool ${name} (${provider.id})`
   const json = strictJson(cleanArgs(provider.args), 'args')
   if (!json.ok) {
-    const words = `${what} has ${json.found} as ${json.path}, which cannot be kept in a journal; give it as JSON`
+    const words = `${what} has ${json.found} as ${json.path}, which a journal cannot store; use a JSON value`
     throw new RepriseError('CREW_INVALID', words)
   }
   const args = withoutSecrets(json.value, '') as ProviderTool['args']
   const { requireApproval = 'never' } = args
   if (requireApproval !== 'never') {
-    const words = `${what} has requireApproval: ${JSON.stringify(requireApproval)}, and the provider would ask within its reply, where no answer is possible; leave it out, and allow only tools that need no approval`
+    const words = `${what} has requireApproval: ${JSON.stringify(requireApproval)}, so the provider would ask within its reply, where no answer is possible; leave it out, and allow only tools that need no approval`
     throw new RepriseError('CREW_INVALID', words)
   }
   return { ...provider, args }
 }
 
-/** Checks the options for the provider. CREW_INVALID for values that a journal cannot or must not keep. */
+/** Throws CREW_INVALID if the options for the provider are not JSON or contain a credential. */
 export function checkSendOptions(name: string, options: ToolSendOptions): void {
   const json = strictJson(options, 'options')
   if (!json.ok)
@@ -36,24 +39,24 @@ export function checkSendOptions(name: string, options: ToolSendOptions): void {
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** Provider packages mark secret arguments of a tool for the telemetry of the SDK. */
+/** Removes the arguments that provider packages mark as secret for the SDK's telemetry. */
 function cleanArgs(args: object): unknown {
   const clean: unknown = Object.getOwnPropertyDescriptor(args, Symbol.for('vercel.ai.telemetry.redact'))?.value
   return typeof clean === 'function' ? (clean as (args: object) => unknown)(args) : args
 }
 
 /**
- * Restores the credentials of a pinned tool from the same tool in today's code. CREW_INVALID if that has none in the
- * same place.
+ * Restores the credentials of a pinned tool from the same tool in today's code. Throws CREW_INVALID if today's tool has
+ * none in the same place.
  */
 export function restoreArgs(pinned: ToolDefinition, tools: readonly Tool[]): ToolDefinition {
   const { name, provider } = pinned
   if (!provider) return pinned
-  const today = tools.find((tool) => tool.name === name)?.provider
-  const given = today?.id === provider.id ? today : undefined
-  if (given && digest({ ...storableProvider(name, given) }) === digest({ ...provider }))
-    return { ...pinned, provider: given }
-  const args = restoreRedacted(provider.args, given?.args, `tool ${name}`) as ProviderTool['args']
+  const namesake = tools.find((tool) => tool.name === name)?.provider
+  const today = namesake?.id === provider.id ? namesake : undefined
+  if (today && digest({ ...storableProvider(name, today) }) === digest({ ...provider }))
+    return { ...pinned, provider: today }
+  const args = restoreRedacted(provider.args, today?.args, `tool ${name}`) as ProviderTool['args']
   return { ...pinned, provider: { ...provider, args } }
 }
 
@@ -75,13 +78,13 @@ const redacted = '[redacted]'
 const credentialWord =
   /^(keys?|apikey|token|secret|pass(word|wd)?|pwd|auth(orization)?|credentials?|cookie|bearer|signature|session)$/
 
-/** Removes tokens for servers that the provider calls. */
+/** Redacts credentials, such as tokens for servers that the provider calls. */
 function withoutSecrets(value: Json, name: string): Json {
   if (typeof value === 'string') {
-    const telling = namesCredential(name) ? name : ''
-    const secrets = [...secretsIn([telling, value]), ...(URL.canParse(value) ? secretsInAddress(value) : [])]
+    const credentialName = namesCredential(name) ? name : ''
+    const secrets = [...secretsIn([credentialName, value]), ...(URL.canParse(value) ? secretsInAddress(value) : [])]
     remember(secrets)
-    const named = `${telling}=${value}`
+    const named = `${credentialName}=${value}`
     return secrets.length === 0 && redact(named) === named ? value : redacted
   }
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => withoutSecrets(item, name))
@@ -89,7 +92,7 @@ function withoutSecrets(value: Json, name: string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member, key)]))
 }
 
-/** By whole words: `apiKey` and `authorization`, but not `keywords` and `author`. */
+/** Compares whole words: `apiKey` and `authorization` match, `keywords` and `author` don't. */
 function namesCredential(name: string): boolean {
   const words = name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')

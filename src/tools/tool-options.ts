@@ -1,4 +1,4 @@
-// The options of a tool: the interface for editors, and the table for checks and the reference.
+// The options of a tool: the interface for editors, and the table for checks and the reference documentation.
 import { anyText, check, flag, func, oneOf, oneOrMore, seconds, text, type Check, type Table } from '../base/options.ts'
 import { RepriseError } from '../base/errors.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
@@ -7,29 +7,29 @@ import type { Effect, Settlement, ToolContext, ToolLabel } from './tool.ts'
 
 export interface ToolOptions<S extends SchemaInput, R> {
   readonly name: string
-  /** Earlier names: calls that a run recorded under one of them count as calls of this tool. */
+  /** Earlier names: calls recorded under one of them count as calls of this tool. */
   readonly was?: string | readonly string[]
   readonly description: string
   readonly effect?: Effect
-  /** A Standard Schema that gives JSON Schema. The model's input is checked before `run` sees it. */
+  /**
+   * A Standard Schema that can be converted to JSON Schema, such as zod's. The model's input is checked before `run`.
+   */
   readonly input: S
   readonly run: (input: InferOutput<S>, context: ToolContext) => R
-  /** What makes two `once` calls the same call. Default: the whole input. */
+  /** Identifies a `once` call: two calls with the same key are the same call. Default: the whole input. */
   readonly key?: (input: InferOutput<S>) => string
-  /** Finds out whether a `once` call happened. `undefined`: cannot tell, ask a person. */
+  /** Finds out whether an interrupted `once` call happened. If it returns undefined, a person is asked. */
   readonly settle?: (
     idempotencyKey: string,
     input: InferOutput<S>,
   ) => Settlement | undefined | Promise<Settlement | undefined>
-  /** Whether a person must approve a call before it is made: always, or when a function of the input says so. */
+  /** Whether a person must approve a call before it is made: always, or if a function of the input returns true. */
   readonly approval?: boolean | ((input: InferOutput<S>) => boolean | Promise<boolean>)
-  /** Change it when the function's meaning changes: functions themselves are not compared. */
+  /** Change it when `run` behaves differently: the code of functions is not compared. */
   readonly version?: string
-  /** Past this a call is given up: an error for `read` and `idempotent`, a doubt for `once`. */
+  /** Time limit of a call. A call that exceeds it fails; whether a `once` call happened is then unknown. */
   readonly maxSeconds?: number
-  /**
-   * Only with effect `read`: within a run, an equal call is given what an earlier one returned. Errors are not kept.
-   */
+  /** Whether an equal call in the same run reuses the recorded result. Only for `read` tools. Errors are not reused. */
   readonly cache?: boolean
 }
 
@@ -37,23 +37,23 @@ export const effectCheck: Check<Effect> = oneOf(['read', 'idempotent', 'once'])
 
 const nameCheck: Check<string> = check(
   '1 to 64 letters, digits, _ or -',
-  // the last one is lost in records of tools that other code makes
+  // a tool named `__proto__` gets lost in objects that have tools by name
   (value) => typeof value === 'string' && /^[a-zA-Z0-9_-]{1,64}$/.test(value) && value !== '__proto__',
 )
 
-/** SCHEMA_INVALID. */
+/** Throws SCHEMA_INVALID if the schema isn't that of an object. */
 export const inputCheck: Check<AnswerSchema> = {
   expected: "a Standard Schema of an object, such as zod's",
   read(what, value) {
     const schema = asAnswerSchema(value, what)
     if (isObjectSchema(schema.json)) return schema
-    const words = `${what} is not an object; models give tools an object, so write z.object({ … })`
+    const words = `${what} is not the schema of an object; models call tools with an object, so use z.object({ … })`
     throw new RepriseError('SCHEMA_INVALID', words)
   },
 }
 
-export const approvalCheck: Check<boolean> = check(
-  'true or false, or a function of the input',
+export const approvalCheck: Check<NonNullable<ToolOptions<SchemaInput, unknown>['approval']>> = check(
+  'true, false or a function of the input',
   (value) => typeof value === 'boolean' || typeof value === 'function',
 )
 
@@ -69,40 +69,44 @@ export const toolTable: Table<ToolOptions<SchemaInput, unknown>, ToolSettings> =
   object: 'tool',
   called: 'name',
   options: {
-    name: { takes: nameCheck, required: true, does: 'what models call it by' },
+    name: { takes: nameCheck, required: true, does: 'the name that models use' },
     was: {
       takes: oneOrMore(nameCheck),
       default: noNames,
-      does: 'its earlier names: calls that a run recorded under one of them are calls of this tool',
+      does: 'its earlier names: calls recorded under one of them count as calls of this tool',
     },
-    description: { takes: text, required: true, does: 'what it does, for the model' },
+    description: { takes: text, required: true, does: 'what the tool does, for the model' },
     input: {
       takes: inputCheck,
       required: true,
       crewai: ['args_schema'],
-      does: "what it takes; a model's input is checked before `run` sees it",
+      does: "the schema of its input; the model's input is checked before `run`",
     },
     run: { takes: func, required: true, crewai: ['func', '_run'], does: 'the function: `(input, context) => result`' },
-    effect: { takes: effectCheck, default: 'once', does: 'what doing it again means' },
-    key: { takes: func, leftOut: 'the whole input', does: 'what makes two `once` calls the same call' },
+    effect: { takes: effectCheck, default: 'once', does: 'whether a call may be repeated' },
+    key: {
+      takes: func,
+      leftOut: 'the whole input',
+      does: 'identifies a `once` call: two calls with the same key are the same call',
+    },
     settle: {
       takes: func,
       leftOut: 'a person is asked',
-      does: 'finds out whether a `once` call that was cut off happened',
+      does: 'finds out whether an interrupted `once` call happened',
     },
     approval: { takes: approvalCheck, default: false, does: 'whether a person must approve a call before it is made' },
     maxSeconds: {
       takes: seconds,
       leftOut: 'no limit',
-      does: 'past this a call is given up: an error, or for `once` a doubt',
+      does: 'time limit of a call; a call that exceeds it fails, or, for `once`, is in doubt',
     },
     cache: {
       takes: flag,
       default: false,
       crewai: ['cache_function'],
-      does: 'only with effect `read`: within a run, an equal call is given what an earlier one returned',
+      does: 'whether an equal call in the same run reuses the recorded result; only for `read` tools',
     },
-    version: { takes: anyText, does: 'change it with what the function does' },
+    version: { takes: anyText, does: 'change it when `run` behaves differently' },
   },
   lacks: {
     result_as_answer: {},

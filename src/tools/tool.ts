@@ -9,16 +9,16 @@ import { checkSendOptions, storableProvider } from './provider-tool.ts'
 import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
 /**
- * - `read`: harmless to repeat. A call cut off by a crash is made again.
+ * - `read`: harmless to repeat. A call that a crash interrupted is repeated.
  * - `idempotent`: harmless to repeat with the same `idempotencyKey`, which a repeated call gets.
- * - `once` (the default): never made twice unless `settle` or a person says so.
+ * - `once` (the default): never repeated unless `settle` or a person says that it did not happen.
  */
 export type Effect = 'read' | 'idempotent' | 'once'
 
 export interface ToolContext {
-  /** Equal for every try of the same call, also after a crash. Pass it to services that accept one. */
+  /** The same for every try of a call, even after a crash. Pass it to services that accept idempotency keys. */
   readonly idempotencyKey: string
-  /** Aborts when the run is cancelled, the time is up, or another process has claimed the run. */
+  /** Aborts if the run is cancelled, a time limit is exceeded, or another process claims the run. */
   readonly signal: AbortSignal
   readonly runId: string
   readonly task: string
@@ -26,18 +26,20 @@ export interface ToolContext {
 }
 
 /**
- * Reads a file among the inputs of the run, by its value there or by its name. INPUT_INVALID if the run has no such
- * file or several of that name; BLOB_MISSING.
+ * Reads a file of the run's inputs, given the value of the input or the name of the file. Rejects with INPUT_INVALID if
+ * the run has no such file or several with that name, and with BLOB_MISSING if its content is gone.
  */
 export type ReadFile = (file: Json | undefined) => Promise<Uint8Array>
 
-/** The result of `settle` for a call whose outcome was not recorded. */
+/** What `settle` found out about a call whose outcome was not recorded. */
 export type Settlement = { readonly happened: true; readonly result: unknown } | { readonly happened: false }
 
-/** A tool for agents, made by `tool()`. Has methods instead of properties, so that tools of any input fit one list. */
+/**
+ * A tool for agents, made by `tool()`. Functions are declared as methods, so that one list accepts tools of any input.
+ */
 export interface Tool<Input = never, Result = unknown> {
   readonly name: string
-  /** Earlier names: calls recorded under one of them are calls of this tool. */
+  /** Earlier names: calls recorded under one of them count as calls of this tool. */
   readonly was?: readonly string[] | undefined
   readonly description: string
   readonly effect: Effect
@@ -46,15 +48,15 @@ export interface Tool<Input = never, Result = unknown> {
   readonly maxSeconds?: number | undefined
   readonly cache?: boolean | undefined
   readonly settles: boolean
-  /** Whether a person must approve all of its calls, or the calls that `approval` selects. */
+  /** Which calls a person must approve: all, or some, which `approval` selects. */
   readonly asks?: 'always' | 'sometimes' | undefined
   /** Set for tools that a provider defines and may execute. May contain credentials. */
   readonly provider?: ProviderTool | undefined
-  /** Further options for the provider. */
+  /** Options of an AI SDK tool that are sent to the provider. */
   readonly options?: ToolSendOptions | undefined
   approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
-  /** Replaces a result in the model's messages, in the SDK's format. Called once per result. */
+  /** Returns what models receive instead of the result, in the SDK's format. Called once per result. */
   sent?(result: unknown, input: Input, idempotencyKey: string): unknown
   key(input: Input): string | undefined
   settle(idempotencyKey: string, input: Input): Settlement | undefined | Promise<Settlement | undefined>
@@ -70,8 +72,8 @@ export type ToolLabel = {
 export type Tools = readonly Tool[] | { readonly [name: string]: Tool | AiTool }
 
 /**
- * Makes a tool, or labels a plain AI SDK tool with a name and an effect. CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN
- * or SCHEMA_INVALID at once.
+ * Makes a tool, or labels a plain AI SDK tool with a name and an effect. Throws CREW_INVALID, OPTION_INVALID,
+ * OPTION_UNKNOWN or SCHEMA_INVALID.
  */
 export function tool<S extends SchemaInput, R>(options: ToolOptions<S, R>): Tool<InferOutput<S>, R>
 export function tool(aiTool: AiTool, label: ToolLabel): Tool
@@ -89,11 +91,11 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
   }
 }
 
-/** The tools of an agent or task as one list. A record gives plain AI SDK tools their names; their effect is `once`. */
+/** Returns the tools as a list. Plain AI SDK tools in a record have its keys as names, and the effect `once`. */
 export function toolList(what: string, tools: unknown): readonly Tool[] {
   if (!Array.isArray(tools) && !isRecord(tools)) throw wrong(what, tools, 'a list or a record of tools')
   const list = Array.isArray(tools)
-    ? // a copy, since map skips the holes of a list
+    ? // a copy, since map skips holes
       [...(tools as readonly unknown[])].map((item, index) => checkTool(item, `item ${index + 1} of ${what}`))
     : Object.entries(tools).map(([name, item]) =>
         isAiTool(item) ? labelTool(item, { name }) : checkTool(item, `${describe(name)} of ${what}`),
@@ -114,16 +116,16 @@ function labelTool(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   checkCache(options)
   const what = `tool ${options.name}`
   const provider = readProvider(aiTool)
-  if (provider?.executed) return executedByProvider(options, provider)
+  if (provider?.executed) return providerExecutedTool(options, provider)
   if (typeof aiTool.execute !== 'function') {
-    throw new RepriseError('CREW_INVALID', `${what} has no execute function; give one, or use tool({ run })`)
+    throw new RepriseError('CREW_INVALID', `${what} has no execute function; add one, or use tool({ run })`)
   }
   const { needsApproval, inputSchema } = aiTool
   if (needsApproval !== undefined) approvalCheck.read(`needsApproval of ${what}`, needsApproval)
   return {
     ...options,
     description: aiDescription(aiTool),
-    // a provider's tool may take a string, and the model does not see its schema
+    // the input of a provider's tool may be a string, and the model does not see its schema
     schema: provider
       ? asAnswerSchema(inputSchema, `input of ${what}`)
       : inputCheck.read(`input of ${what}`, inputSchema),
@@ -148,8 +150,8 @@ function readProvider(aiTool: AiTool): ProviderTool | undefined {
   }
 }
 
-/** Executed by the provider within a reply. The journal records its calls, but Reprise never makes them. */
-function executedByProvider(
+/** A tool that the provider executes within its reply. The journal records its calls, but Reprise never makes them. */
+function providerExecutedTool(
   options: Pick<Tool, 'name' | 'was' | 'effect' | 'version' | 'cache'>,
   provider: ProviderTool,
 ): Tool {
@@ -169,7 +171,7 @@ function executedByProvider(
     provider,
     approval: () => false,
     run: () => {
-      throw new Error('its provider executes it')
+      throw new Error('the provider executes this tool')
     },
     key: () => undefined,
     settle: () => undefined,
@@ -186,16 +188,8 @@ function checkTool(item: unknown, what: string): Tool {
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** Only `read` tools can be cached: a second call of another tool may be intended. */
-function checkCache({
-  name,
-  cache,
-  effect,
-}: {
-  readonly name: string
-  readonly cache?: boolean | undefined
-  readonly effect: Effect
-}): void {
+/** Only calls of `read` tools can be cached: an equal call of any other tool may be meant to happen twice. */
+function checkCache({ name, cache, effect }: Pick<Tool, 'name' | 'cache' | 'effect'>): void {
   if (!cache || effect === 'read') return
   throw new RepriseError(
     'CREW_INVALID',
@@ -203,19 +197,19 @@ function checkCache({
   )
 }
 
-function readApproval(whose: string, approval: unknown): Pick<Tool, 'approval' | 'asks'> {
+function readApproval(toolName: string, approval: unknown): Pick<Tool, 'approval' | 'asks'> {
   return {
-    approval: approvalFunction(whose, approval),
+    approval: approvalFunction(toolName, approval),
     asks: typeof approval === 'function' ? 'sometimes' : approval ? 'always' : undefined,
   }
 }
 
-function approvalFunction(whose: string, approval: unknown): (input: unknown) => boolean | Promise<boolean> {
+function approvalFunction(toolName: string, approval: unknown): (input: unknown) => boolean | Promise<boolean> {
   if (typeof approval !== 'function') return () => approval === true
   return async (input) => {
     const needed: unknown = await Promise.try(approval as (input: unknown) => unknown, input).catch(
       (error: unknown) => {
-        throw new RepriseError('TASK_FAILED', `approval of tool ${whose} threw: ${messageOf(error)}`, {
+        throw new RepriseError('TASK_FAILED', `approval of tool ${toolName} threw: ${messageOf(error)}`, {
           cause: error,
         })
       },
@@ -224,14 +218,14 @@ function approvalFunction(whose: string, approval: unknown): (input: unknown) =>
     if (typeof needed === 'boolean') return needed
     throw new RepriseError(
       'TASK_FAILED',
-      `approval of tool ${whose} returned ${describe(needed)}; it must return true or false`,
+      `approval of tool ${toolName} returned ${describe(needed)}; it must return true or false`,
     )
   }
 }
 
 /**
- * The part of an AI SDK tool that Reprise uses; `tool()` and `dynamicTool()` of `ai` make it, and the `tools` of
- * providers.
+ * The part of an AI SDK tool that Reprise uses. Such tools are made by `tool()` and `dynamicTool()` of `ai`, and by the
+ * `tools` of provider packages.
  */
 export interface AiTool {
   readonly type?: unknown
@@ -255,7 +249,7 @@ function isAiTool(value: unknown): value is AiTool {
   return typeof value === 'object' && value !== null && 'inputSchema' in value
 }
 
-/** Executes it as the SDK would. Of the results of a streaming tool, the last one counts. */
+/** Executes the tool as the SDK would. The last result of a streaming tool counts. */
 async function runAiTool(aiTool: AiTool, input: unknown, context: ToolContext): Promise<unknown> {
   const result = await aiTool.execute?.(input, {
     toolCallId: context.idempotencyKey,
@@ -269,22 +263,22 @@ async function runAiTool(aiTool: AiTool, input: unknown, context: ToolContext): 
   return last
 }
 
-/** The SDK passes the context of the call to a function; Reprise has none to pass. */
+/** A description may be a function of the SDK's context, which Reprise does not have. */
 function aiDescription({ description }: AiTool): string {
-  const made: unknown =
+  const value: unknown =
     typeof description === 'function'
       ? (description as (options: object) => unknown)({ context: undefined })
       : description
-  return typeof made === 'string' ? made : ''
+  return typeof value === 'string' ? value : ''
 }
 
-/** Further options for the provider. */
+/** The options of the tool that are sent to the provider. */
 function aiSendOptions({ strict, inputExamples, providerOptions }: AiTool): ToolSendOptions | undefined {
   const given = defined({ strict, inputExamples, providerOptions })
   return Object.keys(given).length === 0 ? undefined : (given as ToolSendOptions)
 }
 
-/** The SDK also passes the messages to this function; Reprise does not. */
+/** `needsApproval` may be a function: it receives the input, but, unlike in the SDK, no messages. */
 function aiApproval(needsApproval: unknown): unknown {
   if (typeof needsApproval !== 'function') return needsApproval
   return (input: unknown) =>

@@ -1,5 +1,5 @@
-// What a front-end shows of a run. Pages have readers, so instructions, intermediate results, data of tools, reasoning
-// and error messages stay on the server by default. What a person has to decide is always shown.
+// What a front-end shows of a run. Anybody may read a page, so instructions, intermediate results, data of tools,
+// reasoning and error messages stay on the server by default. What a person has to decide is always shown.
 import { flag, optional, wrong, type Check, checkKeys } from '../base/options.ts'
 import { attemptsOnPath } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
@@ -30,46 +30,46 @@ export interface Exposure {
   text(state: RunState, origin: PartOrigin): boolean
   /** Whether the output of a task is shown. */
   output(state: RunState, task: string): boolean
-  /** As `output`, for a task of a child run, whose state is unknown here. */
+  /** Like `output`, for a task of a child run, whose state isn't available here. */
   childOutput(task: string): boolean
   tool(name: string): boolean
 }
 
 const names = ['tasks', 'tools', 'prompts', 'reasoning', 'errors'] as const
 
-const choice: Check<boolean | readonly string[]> = {
+const flagOrNames: Check<boolean | readonly string[]> = {
   expected: 'true, false or a list of names',
   read(what, value) {
     const isList = Array.isArray(value) && value.every((name) => typeof name === 'string')
     if (isList || typeof value === 'boolean') return value
-    throw wrong(what, value, choice.expected)
+    throw wrong(what, value, flagOrNames.expected)
   },
 }
 
-/** `true` shows everything. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Checks the options and applies the defaults. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function readExpose(value: unknown): Exposure {
   const given = value === true ? everything : value === undefined || value === false ? {} : value
   checkKeys('expose', given, names)
   const options = given as ExposeOptions
-  const tasks = optional('tasks of expose', options.tasks, choice)
-  const tools = optional('tools of expose', options.tools, choice) ?? false
-  const chosen = (of: boolean | readonly string[], name: string): boolean =>
-    typeof of === 'boolean' ? of : of.includes(name)
+  const tasks = optional('tasks of expose', options.tasks, flagOrNames)
+  const tools = optional('tools of expose', options.tools, flagOrNames) ?? false
+  const includes = (shown: boolean | readonly string[], name: string): boolean =>
+    typeof shown === 'boolean' ? shown : shown.includes(name)
   return {
     prompts: optional('prompts of expose', options.prompts, flag) ?? false,
     reasoning: optional('reasoning of expose', options.reasoning, flag) ?? false,
     errors: optional('errors of expose', options.errors, flag) ?? false,
     text(state, { task, path }) {
-      if (tasks !== undefined) return chosen(tasks, task)
+      if (tasks !== undefined) return includes(tasks, task)
       const [attempt = ''] = attemptsOnPath(path)
       return isLast(state, task) || state.attempts.get(attempt)?.request.output === undefined
     },
     output(state, task) {
-      if (tasks !== undefined) return chosen(tasks, task)
+      if (tasks !== undefined) return includes(tasks, task)
       return isResult(state, task) || state.tasks.get(task)?.output?.structured === false
     },
-    childOutput: (task) => chosen(tasks ?? false, task),
-    tool: (name) => chosen(tools, name),
+    childOutput: (task) => includes(tasks ?? false, task),
+    tool: (name) => includes(tools, name),
   }
 }
 
@@ -85,7 +85,7 @@ function isResult(state: RunState, task: string): boolean {
   return isLast(state, task) || (state.status === 'completed' && last?.name === task)
 }
 
-/** How a call ended, without its result. A denial is a person's text. */
+/** How a call ended, without its result or error. The text of a denial is kept, since a person wrote it. */
 export function withoutResult(outcome: ToolOutcome): ToolOutcome {
   if ('result' in outcome) return { result: null }
   return 'denied' in outcome ? outcome : { error: 'The call failed.' }

@@ -1,5 +1,5 @@
-// `reprise/ui`: runs in the protocols that front-ends speak. A browser uses `lastEntryNumber`, `answersFrom` and the
-// types; the rest is for servers.
+// The exports of `reprise/ui`: runs in the protocols of front-ends. A browser uses `lastEntryNumber`, `answersFrom` and
+// the types; the rest is for servers.
 export { toAgUiResponse, toAgUiStream } from './ag-ui/ag-ui-stream.ts'
 export type { AgUiEvent, AgUiInput } from './ag-ui/ag-ui-events.ts'
 export { answersFrom } from './message.ts'

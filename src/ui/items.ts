@@ -1,5 +1,5 @@
-// What a person sees of a run, in order: tasks, texts, reasoning, tool calls, questions, sources and files. Both
-// protocols are written from these.
+// Items: what a person sees of a run, in order. They are tasks, texts, reasoning, tool calls, questions, sources and
+// files. The output in both protocols is made from them.
 import type { Answer, GeneratedFile, Source, ToolOutcome, EntryOf, ReplyPart } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { PartOrigin, QuestionData, TaskData } from './message.ts'
@@ -19,10 +19,10 @@ export interface QuestionItem {
   data: QuestionData
 }
 
-/** Text or reasoning. While the model writes it, it only grows. `done`: it is recorded. */
+/** Text or reasoning. Grows while the model writes it. `done`: it is recorded. */
 export interface TextItem {
   readonly type: 'text' | 'reasoning'
-  /** The path of the model call, and the index among its texts. */
+  /** The path of the model call, and an index among its texts. */
   readonly key: string
   readonly origin: PartOrigin
   text: string
@@ -39,13 +39,13 @@ export interface ToolItem {
   readonly asked: Json
   /** The input that the tool is called with, if a person changed it. */
   input: Json
-  /** The model's provider executes the call itself. */
+  /** Whether the model's provider executes the call. */
   readonly provider: boolean
   approval?: Approval
   outcome?: ToolOutcome
 }
 
-/** A question whether the call may be made. */
+/** The question whether the call may be made. */
 export interface Approval {
   readonly id: string
   readonly text: string
@@ -69,7 +69,7 @@ export function belongsToStep({ type }: Item): boolean {
   return type !== 'task' && type !== 'question'
 }
 
-/** Whether it is a call that hasn't ended. Calls of the provider end within their replies. */
+/** Whether the item is a call that hasn't ended. Calls that the provider executes are never open. */
 export function isOpenCall(item: Item): item is ToolItem {
   return item.type === 'tool' && item.outcome === undefined && !item.provider
 }
@@ -77,11 +77,11 @@ export function isOpenCall(item: Item): item is ToolItem {
 /** One reply of a model as items. */
 interface ReplyItems {
   readonly items: readonly Item[]
-  /** Outcomes of the provider's own calls, by key, with calls of earlier replies. */
+  /** Outcomes of calls that the provider executed, by key. The calls may be in earlier replies. */
   readonly outcomes: readonly (readonly [key: string, outcome: ToolOutcome])[]
 }
 
-/** If the reply equals the streamed items, those are reused, so that no reader has to drop them. */
+/** Converts a reply to items. Reuses the streamed items if they equal it, so that no reader has to drop them. */
 export function replyItems(
   { parts, seq }: EntryOf<'model.replied'>,
   origin: PartOrigin,
@@ -94,7 +94,7 @@ export function replyItems(
   const outcomes: [string, ToolOutcome][] = []
   let calls = 0
   let texts = 0
-  // providers may use an id twice in a conversation, but not in a task
+  // a provider's ids are unique only within a task
   const ownKey = (id: string): string => `${origin.task}:${id}`
   for (const part of parts) {
     switch (part.type) {
@@ -133,7 +133,7 @@ export function replyItems(
   return { items: [...keepStreamedItems(items, streamed), ...sources], outcomes }
 }
 
-/** Reuses the streamed items if all are equal. */
+/** Returns the streamed items in place of the recorded ones, if all are equal. */
 function keepStreamedItems(items: readonly Item[], streamed: readonly TextItem[]): readonly Item[] {
   const recorded = items.filter((item): item is TextItem => item.type === 'text' || item.type === 'reasoning')
   const isEqual =

@@ -1,5 +1,5 @@
-// A run as one chat message: its types, and what can be read from such a message. Used in browsers, so it needs neither
-// Node nor the AI SDK, except for types.
+// A run as one chat message: its types, and functions that read such a message. Used in browsers, so it needs neither
+// Node nor, except for types, the AI SDK.
 import type { UIMessage } from 'ai'
 import type { Answer, Question, RunStatus } from '../journal/entries.ts'
 import type { AskingTask } from '../journal/state/open-questions.ts'
@@ -9,25 +9,26 @@ import { wrong } from '../base/options.ts'
 /** The message of a run. Texts and tools are standard parts of the AI SDK. */
 export type RunUIMessage = UIMessage<RunMetadata, RunDataParts>
 
-/** `data-task` and `data-question`. */
+/** The data of `data-task` and `data-question` parts. */
 export type RunDataParts = { task: TaskData; question: QuestionData }
 
 export interface RunMetadata {
   readonly runId: string
   readonly status: RunStatus
-  /** The last entry that the message has. */
+  /** Number of the last entry that the message includes. */
   readonly entry: number
-  /** The number of finished steps as of that entry, each with a `step-start` part. */
+  /** Number of finished steps as of that entry. Each has a `step-start` part. */
   readonly steps: number
-  /** How many tasks are done, and how many there are. */
+  /** Number of completed and skipped tasks. */
   readonly done: number
+  /** Number of tasks. */
   readonly total: number
 }
 
 /** A task whose turn has come. */
 export interface TaskData {
   readonly name: string
-  /** With `prompts` of `expose`. */
+  /** Set if `expose` has `prompts`. */
   readonly description?: string
   readonly agent?: string
   readonly status: TaskViewStatus
@@ -39,7 +40,7 @@ export interface TaskData {
   readonly output?: string
   readonly structured?: boolean
   readonly error?: string
-  /** The run that made an inherited output. */
+  /** The run that produced the output, if it is inherited. */
   readonly from?: string
   /** The child run of a nested crew. */
   readonly child?: string
@@ -47,7 +48,7 @@ export interface TaskData {
 
 type WithoutInternals<Asked> = Asked extends unknown ? Omit<Asked, 'owner' | 'key'> : never
 
-/** A question that only a person can decide, with what to know before. */
+/** A question that only a person can decide, with what the person needs to know. */
 export type QuestionData = WithoutInternals<Question> & {
   readonly status: 'open' | 'answered' | 'withdrawn'
   readonly task: string
@@ -63,13 +64,13 @@ export type QuestionData = WithoutInternals<Question> & {
   readonly answer?: Answer
 }
 
-/** A task that asks, or whose child run asks. With description and inputs if `expose` has `prompts`. */
+/** A task that asks, or whose child run asks. Has description and inputs if `expose` has `prompts`. */
 export interface AskingData
   extends Pick<AskingTask, 'runId' | 'crew' | 'task' | 'outputs'>, Partial<Pick<AskingTask, 'description' | 'inputs'>> {
   readonly agent?: string
 }
 
-/** The origin of a text, reasoning or tool call of the message: `reprise` in its metadata. */
+/** The origin of a text, reasoning or tool call of the message, in `reprise` of its metadata. */
 export interface PartOrigin {
   readonly task: string
   /** `note#1/2`: task, attempt, model call. */
@@ -78,15 +79,14 @@ export interface PartOrigin {
 }
 
 /**
- * The entry after which a message continues: pass it as `after`. Parts after that entry, such as half a sentence, are
- * replaced when the message continues. 0 for a message that isn't from a run.
+ * Returns the number of the entry after which a message continues: pass it as `after`. Parts after that entry, such as
+ * half a sentence, are replaced when the message continues. 0 for a message that isn't from a run.
  */
 export function lastEntryNumber(message: Pick<UIMessage, 'metadata' | 'parts'> | undefined): number {
   const { entry, steps } = (message?.metadata ?? {}) as Partial<RunMetadata>
   if (!Array.isArray(message?.parts) || !isCount(entry) || !isCount(steps)) return 0
   const marks = message.parts.filter(({ type }) => type === 'step-start').length
-  // the end of a step is two chunks: without `step-start`, the stream was cut off between them, and the step isn't
-  // finished
+  // a step ends with two chunks, metadata and `step-start`: if the second is missing, the step isn't finished
   return marks < steps ? Math.max(0, entry - 1) : entry
 }
 
@@ -103,8 +103,8 @@ interface QuestionAnswer {
 }
 
 /**
- * The answers to tool approvals in a message from a browser (`addToolApprovalResponse`). The server decides who may
- * answer. OPTION_INVALID if it isn't a message.
+ * Returns the answers to tool approvals in a message from a browser (`addToolApprovalResponse`). The server decides who
+ * may answer. Throws OPTION_INVALID if it isn't a message.
  */
 export function answersFrom(message: Pick<UIMessage, 'parts'> | undefined): QuestionAnswer[] {
   if (message === undefined) return []
@@ -119,7 +119,7 @@ function readPartAnswer(what: string, part: unknown): QuestionAnswer[] {
   const { id: question, approved, reason = '' } = requireObject(`approval of ${what}`, approval)
   if (typeof question !== 'string') throw wrong(`id of the approval of ${what}`, question, 'the id of a question')
   if (typeof approved !== 'boolean') throw wrong(`approved of ${what}`, approved, 'true or false')
-  if (typeof reason !== 'string') throw wrong(`reason of the approval of ${what}`, reason, 'a text')
+  if (typeof reason !== 'string') throw wrong(`reason of the approval of ${what}`, reason, 'a string')
   if (approved) return [{ question, answer: { decision: 'approve', ...(reason === '' ? {} : { note: reason }) } }]
   return [{ question, answer: { decision: 'deny', reason: reason.trim() === '' ? 'a person denied it' : reason } }]
 }

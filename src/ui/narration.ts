@@ -1,7 +1,6 @@
-// The events of a run, folded into what a person sees of it. Recorded items are in the order of the entries, for every
-// reader. Text that isn't recorded yet comes after them, and is replaced by what is recorded. The items are cut into
-// steps, so that a reader can drop everything since the last cut: a step is finished when all calls that were made in
-// it are.
+// Folds the events of a run into what a person sees of it: items. Recorded items are in the order of their entries, for
+// every reader. Text that isn't recorded yet comes after them, and is replaced by the recorded items. The items are
+// divided into steps, so that a reader can drop the current step: a step is finished when all of its calls are.
 import type { TreeQuestion } from '../engine/task/children.ts'
 import type { RunEvent } from '../read/listeners.ts'
 import { defined } from '../base/options.ts'
@@ -31,9 +30,10 @@ export interface Narration {
   /** All recorded items. Readers see those for which `isShown` is true. */
   readonly items: readonly Item[]
   isShown(item: Item): boolean
-  /** How many steps are finished, and where the current one begins. */
+  /** Number of finished steps. */
   readonly steps: number
-  readonly begins: number
+  /** Index of the first item of the current step. */
+  readonly stepStart: number
   /** Shown text that isn't recorded yet. */
   unrecorded(): TextItem[]
   /** Returns the changed items. */
@@ -53,7 +53,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
   const hidden = new Set<Item>()
   let changed = new Set<Item>()
   let steps = 0
-  let begins = 0
+  let stepStart = 0
 
   function add(item: Item): void {
     items.push(item)
@@ -67,7 +67,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     return (type === 'text' || exposure.reasoning) && isTextShown(origin)
   }
 
-  /** A coworker's text is part of a call. */
+  /** A coworker's text is shown if all calls that it is part of are. */
   function isTextShown(origin: PartOrigin): boolean {
     const calls = attemptsOnPath(origin.path)
       .slice(1)
@@ -75,7 +75,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     return exposure.text(state, origin) && calls.every((call) => call && exposure.tool(call.tool))
   }
 
-  function put(item: TaskItem | QuestionItem): void {
+  function putData(item: TaskItem | QuestionItem): void {
     const known = byKey.get(itemKey(item)) as typeof item | undefined
     if (!known) return add(item)
     if (JSON.stringify(known.data) === JSON.stringify(item.data)) return
@@ -89,24 +89,24 @@ export function createNarration(run: string, exposure: Exposure): Narration {
 
   /** Updates the task of an entry, or all tasks. */
   function updateTasks(entry?: Entry): void {
-    const about = entry?.path === undefined ? undefined : taskNameAt(state, entry.path)
+    const taskName = entry?.path === undefined ? undefined : taskNameAt(state, entry.path)
     const open = questions.filter(({ data }) => data.status === 'open').map(({ data }) => data)
     for (const task of state.tasks.values()) {
-      if (about !== undefined && task.name !== about) continue
+      if (taskName !== undefined && task.name !== taskName) continue
       const isKnown = byKey.has(`task ${task.name}`)
       if (isKnown || task.status !== 'pending')
-        put({ type: 'task', key: task.name, data: taskData(state, task, open, exposure) })
+        putData({ type: 'task', key: task.name, data: taskData(state, task, open, exposure) })
     }
   }
 
   function* openCalls(): Generator<ToolItem> {
-    for (const item of items.slice(begins)) if (isOpenCall(item)) yield item
+    for (const item of items.slice(stepStart)) if (isOpenCall(item)) yield item
   }
 
-  function ask({ question, askedAt }: QuestionState): void {
+  function addQuestion({ question, askedAt }: QuestionState): void {
     const asking = [askingTask(state, question.path)]
     const data = questionData({ question, askedAt, asking }, state, exposure)
-    put({ type: 'question', key: question.id, data })
+    putData({ type: 'question', key: question.id, data })
     const call = question.kind === 'call' ? callAt(question.path) : undefined
     if (!call) return
     call.approval = { id: question.id, text: question.text }
@@ -114,14 +114,14 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     changed.add(call)
   }
 
-  /** Answers, and withdrawn questions. */
+  /** Updates questions that were answered or withdrawn. */
   function updateQuestions(): void {
     for (const { key, data } of questions) {
       const asked = state.questions.get(key)
       if (!asked || data.status !== 'open' || (!asked.answer && !asked.withdrawn)) continue
       const { answer } = asked
       const status = answer ? 'answered' : 'withdrawn'
-      put({ type: 'question', key, data: { ...data, status, ...defined({ answer }) } })
+      putData({ type: 'question', key, data: { ...data, status, ...defined({ answer }) } })
       const call = callAt(asked.question.path)
       if (!asked.answer || call?.approval?.id !== key) continue
       call.approval = { ...call.approval, answer: asked.answer }
@@ -143,12 +143,11 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     }
     for (const [key, outcome] of reply.outcomes) {
       const call = callAt(key)
-      if (!call) continue
-      end(call, outcome)
+      if (call) end(call, outcome)
     }
   }
 
-  /** Shows what is recorded about a call since its turn. */
+  /** Updates a call with what was recorded after its turn. */
   function updateCall(path: string): void {
     const item = callAt(path)
     const call = item && recordedCall(state, path)
@@ -172,18 +171,18 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     if (turn?.reply.seq === entry.seq) addReply(turn.reply)
     for (const asked of state.unanswered) {
       const known = byKey.get(`question ${asked.question.id}`) as QuestionItem | undefined
-      if (known?.data.askedAt !== asked.askedAt) ask(asked)
+      if (known?.data.askedAt !== asked.askedAt) addQuestion(asked)
     }
     updateCall(path)
     updateQuestions()
     updateTasks(entry)
     for (const open of openCalls()) {
       if (!isAbandonedAttempt(state, open.key)) continue
-      open.outcome = { error: 'It was given up.' }
+      open.outcome = { error: 'The call was abandoned.' }
       changed.add(open)
     }
-    if (!items.slice(begins).some(belongsToStep) || !openCalls().next().done) return
-    begins = items.length
+    if (!items.slice(stepStart).some(belongsToStep) || !openCalls().next().done) return
+    stepStart = items.length
     steps += 1
   }
 
@@ -211,8 +210,8 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     get steps() {
       return steps
     },
-    get begins() {
-      return begins
+    get stepStart() {
+      return stepStart
     },
     isShown: (item) => !hidden.has(item),
     unrecorded: () => [...streaming.values()].flat().filter((item) => !hidden.has(item)),
@@ -225,7 +224,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     addChildQuestions(asked) {
       changed = new Set()
       for (const { askedAt, asking, answer, withdrawn, attempt: _, ...question } of asked)
-        put({
+        putData({
           type: 'question',
           key: question.id,
           data: questionData({ question, askedAt, asking, answer, withdrawn }, state, exposure),
@@ -241,20 +240,20 @@ function itemKey({ type, key }: Item): string {
   return `${type} ${key}`
 }
 
-/** The error of the run, as far as it is exposed. */
+/** The error message of the run, or a general one if errors aren't exposed. */
 export function failureText({ state, exposure }: Narration): string {
   return (exposure.errors ? state.error?.message : undefined) ?? `run ${state.run} failed`
 }
 
-/** The origin of a text: a task's agent, a coworker, or work inside a step. */
+/** The origin of a text or call: the task, and the agent or coworker whose attempt is at the path. */
 function partOrigin(state: RunState, path: string): PartOrigin {
   const agent = state.attempts.get(attemptsOnPath(path).at(-1) ?? '')?.agent
   return { task: taskNameAt(state, path), path, ...defined({ agent: agent === '' ? undefined : agent }) }
 }
 
 /**
- * Whether it is inside a step: a judge's verdict on an answer, a summary of the conversation. A coworker's text is part
- * of a call (`note#1/3.0/analyst#1`), and is shown.
+ * Whether the path is that of internal work, such as a judge's verdict or a summary of the conversation. A coworker's
+ * work is not internal, since it is part of a call (`note#1/3.0/analyst#1`).
  */
 function isInternal(path: string): boolean {
   return attemptsOnPath(path)

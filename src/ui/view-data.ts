@@ -1,4 +1,4 @@
-// Tasks and questions as data for a page, without internals such as the process.
+// Tasks and questions as data for a page, without internals such as the process that asks.
 import { decisions } from '../read/questions.ts'
 import { defined } from '../base/options.ts'
 import type { Answer, Question } from '../journal/entries.ts'
@@ -10,7 +10,7 @@ import { taskViewStatus } from '../runs/status.ts'
 import type { Exposure } from './expose.ts'
 import type { AskingData, QuestionData, TaskData } from './message.ts'
 
-/** `questions`: open ones, with those of child runs. */
+/** `questions`: the open questions, including those of child runs. */
 export function taskData(
   state: RunState,
   task: TaskState,
@@ -51,7 +51,7 @@ export interface QuestionFacts {
   readonly withdrawn?: boolean | undefined
 }
 
-/** The decision itself is shown in full, its context as far as `exposure` allows. */
+/** Shows the decision in full, and its context as far as `exposure` allows. */
 export function questionData(
   { question, askedAt, asking, answer, withdrawn }: QuestionFacts,
   state: RunState,
@@ -80,7 +80,7 @@ function askingData(asking: AskingTask, state: RunState, exposure: Exposure): As
     crew,
     task,
     outputs: outputs.filter((output) =>
-      // only the names of child runs' tasks are known here
+      // of tasks in child runs, only the names are known here
       runId === state.run ? exposure.output(state, output.task) : exposure.childOutput(output.task),
     ),
     ...defined({ agent }),

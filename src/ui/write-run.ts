@@ -1,5 +1,5 @@
-// Follows a run from its first entry and writes it in a protocol: without output up to where the reader is, with output
-// from there. All entries are read, since their meaning depends on those before them.
+// Follows a run from its first entry and writes it in a protocol. Entries that the reader already has produce no
+// output; they are read because later entries depend on them.
 import type { RestStatus } from '../read/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../read/listeners.ts'
 import { publicError, type RunEvents } from '../crew/result/event-stream.ts'
@@ -8,11 +8,11 @@ import type { Item } from './items.ts'
 import type { Narration } from './narration.ts'
 
 export interface RunWriter<Out> {
-  /** Written once, first, when the narration has everything that the reader has. */
+  /** Called once, before all others, when the narration has caught up with the reader. */
   begin(): Iterable<Out>
   write(changed: ReadonlySet<Item>, isEntry: boolean): Iterable<Out>
   end(rest: RestStatus | undefined): Iterable<Out>
-  /** When the run can't be followed any further, which isn't in its journal. */
+  /** Called when the run's events cannot be read any further. The journal does not record this. */
   fail(why: { readonly code: string; readonly message: string }): Iterable<Out>
 }
 
@@ -22,8 +22,8 @@ export interface FollowedRun {
 }
 
 /**
- * The writer's output, in pieces that belong together: one per entry. `after`: the last entry that the reader has;
- * `all`: the output starts when history is over.
+ * Yields the writer's output, one array per entry. `after`: the number of the last entry that the reader has; with
+ * `all`, the output begins when all recorded entries were read.
  */
 export function writeRun<Out>(
   { events, asked }: FollowedRun,
@@ -40,11 +40,11 @@ export function writeRun<Out>(
     return [...writer.begin()]
   }
 
-  async function readChildQuestions({ type }: RunEvent): Promise<Set<Item>> {
+  async function changedChildQuestions({ type }: RunEvent): Promise<Set<Item>> {
     // questions of child runs change when this run starts or stops waiting for them
     const { suspended, attempts } = narration.state
-    const may = type === 'run.woken' || type === 'run.resumed' || (type === 'run.suspended' && suspended)
-    if (!may || ![...attempts.values()].some(({ child }) => child !== undefined)) return new Set()
+    const mayHaveChanged = type === 'run.woken' || type === 'run.resumed' || (type === 'run.suspended' && suspended)
+    if (!mayHaveChanged || ![...attempts.values()].some(({ child }) => child !== undefined)) return new Set()
     return new Set(narration.addChildQuestions(await asked()))
   }
 
@@ -54,14 +54,14 @@ export function writeRun<Out>(
     const isKnown = seq === undefined || after === 'all' || seq <= after
     const output = isKnown ? [] : begin()
     const changed = new Set(narration.addEvent(event))
-    for (const item of await readChildQuestions(event)) changed.add(item)
+    for (const item of await changedChildQuestions(event)) changed.add(item)
     if (begun) output.push(...writer.write(changed, seq !== undefined))
     else if (seq === after) output.push(...begin())
     return output
   }
 
   async function next(): Promise<readonly Out[]> {
-    // a reader without anything learns at once that there is a run
+    // a new reader learns at once that the run exists
     if (after === 0 && !begun) return begin()
     for (;;) {
       const event = await events.next()
@@ -83,7 +83,7 @@ export function writeRun<Out>(
     },
     async return() {
       over = true
-      // ends a wait at once
+      // ends a pending read
       await events.return?.()
       return { done: true, value: undefined }
     },
@@ -93,7 +93,7 @@ export function writeRun<Out>(
   }
 }
 
-/** As a stream of single chunks. Nothing is read ahead. */
+/** Returns a stream of the single chunks. Reads nothing ahead. */
 export function streamOf<Out>(pieces: AsyncIterator<readonly Out[], undefined>): ReadableStream<Out> {
   return new ReadableStream<Out>(
     {

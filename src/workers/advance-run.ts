@@ -1,5 +1,5 @@
-// Advances one claimed run until it leaves this process. A run that cannot be advanced stays due; the store offers it
-// again after growing pauses.
+// Advances one claimed run for a slice: until it rests, its time is up, or the worker stops. A run that cannot be
+// advanced stays ready; the store offers it again after growing pauses.
 import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
 import type { World } from '../engine/definition.ts'
@@ -14,16 +14,16 @@ import type { Clock } from '../base/clock.ts'
 export interface AdvanceWork {
   readonly clock: Pick<World, 'monotonic'>
   readonly report: OnWorkerEvent
-  /** The time for a run that is claimed now, within the limits of the caller. */
-  time(limits?: Pick<DispatchedOptions, 'until' | 'sliceSeconds'>): Time
+  /** `limits`: those of the caller, in addition to the worker's. */
+  startSlice(limits?: Pick<DispatchedOptions, 'until' | 'sliceSeconds'>): Slice
 }
 
-/** Rejects if the run could not be advanced for a reason outside the run. */
+/** Rejects if the run could not be advanced for a reason that its journal does not record. */
 export async function advanceRun(
   served: ServedStore,
   lease: TimedLease,
-  known: ServedCrew | undefined,
-  { clock, report, time }: AdvanceWork,
+  claimedFor: ServedCrew | undefined,
+  { clock, report, startSlice: start }: AdvanceWork,
   via?: DispatchedBy,
 ): Promise<AdvanceOutcome> {
   const { store } = served
@@ -31,17 +31,17 @@ export async function advanceRun(
   const began = clock.monotonic()
   let crew: string | undefined
   try {
-    const owner = known ?? (await crewOfRun(served, runId))
-    crew = owner.name
+    const servedCrew = claimedFor ?? (await crewOfRun(served, runId))
+    crew = servedCrew.name
     report({ type: 'claimed', runId, crew })
-    using limits = time()
-    const advanced = await owner.advance(lease, limits, via)
+    using slice = start()
+    const advanced = await servedCrew.advance(lease, slice, via)
     const seconds = Math.round(clock.monotonic() - began) / 1_000
     report({ type: 'left', runId, crew, seconds, ...eventOutcome(advanced) })
     return advanced
   } catch (error) {
     report({ type: 'refused', runId, ...defined({ crew }), error })
-    // no-op if the run was advanced, since its lease was released then
+    // a no-op if `advance` has released the lease
     await store.release(lease).catch(() => undefined)
     throw error
   }
@@ -51,7 +51,7 @@ async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew
   const row = await served.store.row(runId)
   const crew = row && crewOf(served, row)
   if (crew) return crew
-  throw new Error(row ? `it belongs to crew ${row.crew}, version "${row.version}", now` : 'it was deleted')
+  throw new Error(row ? `it now belongs to crew ${row.crew}, version "${row.version}"` : 'it was deleted')
 }
 
 function eventOutcome(advanced: AdvanceOutcome): { outcome: Outcome; at?: string; error?: RepriseError } {
@@ -73,34 +73,37 @@ function isoTime(at: number | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }
 
-/** `until` hands the run back between two steps, `signal` at once. Dispose of it when the run has left. */
-export interface Time extends Disposable {
+/**
+ * The time that a claimed run has: `until` ends it between two steps, `signal` at once. Dispose of it when the run
+ * leaves.
+ */
+export interface Slice extends Disposable {
   readonly until: AbortSignal
   readonly signal: AbortSignal
 }
 
-/** The earliest of these ends the time. A slice starts now. */
-interface TimeLimits {
+/** The first of these ends the slice. */
+interface SliceLimits {
   readonly until: readonly (AbortSignal | undefined)[]
   readonly sliceSeconds: readonly (number | undefined)[]
   readonly signal: AbortSignal
 }
 
 /**
- * Not built on AbortSignal.any, which holds its signals weakly: a signal without another reference is
- * garbage-collected, and the slice would never end (Node 24.21).
+ * Starts a slice now. Doesn't use AbortSignal.any, which references its sources weakly: a source without another
+ * reference is garbage-collected, and the slice would never end (Node 24.21).
  */
-export function startTime({ until, sliceSeconds, signal }: TimeLimits, clock: Pick<Clock, 'timer'>): Time {
-  const up = new AbortController()
+export function startSlice({ until, sliceSeconds, signal }: SliceLimits, clock: Pick<Clock, 'timer'>): Slice {
+  const ending = new AbortController()
   const over = new AbortController()
-  for (const one of until) {
-    if (one?.aborted) up.abort()
-    one?.addEventListener('abort', () => up.abort(), { signal: over.signal })
+  for (const source of until) {
+    if (source?.aborted) ending.abort()
+    source?.addEventListener('abort', () => ending.abort(), { signal: over.signal })
   }
   const shortest = Math.min(...sliceSeconds.filter((one) => one !== undefined))
-  const timer = shortest === Infinity ? undefined : clock.timer(shortest * 1_000, () => up.abort())
+  const timer = shortest === Infinity ? undefined : clock.timer(shortest * 1_000, () => ending.abort())
   return {
-    until: up.signal,
+    until: ending.signal,
     signal,
     [Symbol.dispose]() {
       timer?.[Symbol.dispose]()

@@ -1,4 +1,4 @@
-// What `import { … } from 'reprise/workers'` gives.
+// The exports of `reprise/workers`.
 import '../base/node-version.ts'
 
 export { nextWakeAt, type Dispatcher, type DispatcherWork, type Wake } from '../crew/queue/dispatcher.ts'

@@ -1,18 +1,18 @@
-// Keeps the next run of each schedule in the queue, ahead of its time.
+// Enqueues the next run of each schedule before it is due.
 import type { World } from '../engine/definition.ts'
 import type { OnWorkerEvent } from './report/events.ts'
 import type { ServedCrew } from './served.ts'
 
 type Clock = Pick<World, 'now' | 'sleep'>
 
-/** Longest sleep at a time, since the clock may be set and the machine may be suspended. */
+/** Longest sleep: meanwhile, the clock may be set or the machine suspended. */
 const maxWaitMs = 60_000
-/** Pause after a run could not be queued. */
+/** Pause after a run could not be enqueued. */
 const retryMs = 30_000
 
 export interface ScheduleKeeper {
   readonly isEmpty: boolean
-  /** Queues missing runs; returns the time of the next check, in ms since 1970. Never rejects. */
+  /** Enqueues missing runs and returns the time of the next check, in ms since 1970. Never rejects. */
   keep(): Promise<number>
 }
 
@@ -21,18 +21,18 @@ export function keepSchedules(
   report: OnWorkerEvent,
   { now }: Pick<Clock, 'now'>,
 ): ScheduleKeeper {
-  const kept = crews.flatMap((crew) => crew.schedules.map(({ name }) => ({ crew, name, asked: 0, at: 0 })))
+  const kept = crews.flatMap((crew) => crew.schedules.map(({ name }) => ({ crew, name, checkedAt: 0, nextAt: 0 })))
   async function keepOne(one: (typeof kept)[number]): Promise<void> {
     const { crew, name: schedule } = one
     const after = now()
-    one.asked = after.getTime()
+    one.checkedAt = after.getTime()
     try {
       const next = await crew.enqueueNext(schedule, after)
-      one.at = next?.time.getTime() ?? Infinity
+      one.nextAt = next?.time.getTime() ?? Infinity
       if (!next?.created) return
       report({ type: 'scheduled', crew: crew.name, schedule, runId: next.runId, time: next.time.toISOString() })
     } catch (error) {
-      one.at = now().getTime() + retryMs
+      one.nextAt = now().getTime() + retryMs
       report({ type: 'unscheduled', crew: crew.name, schedule, error })
     }
   }
@@ -40,15 +40,15 @@ export function keepSchedules(
     isEmpty: kept.length === 0,
     async keep() {
       const time = now().getTime()
-      // after the clock was set back, times that were past are ahead again
-      const missing = kept.filter(({ asked, at }) => at <= time || time < asked)
+      // if the clock was set back, an earlier run may be the next
+      const missing = kept.filter(({ checkedAt, nextAt }) => nextAt <= time || time < checkedAt)
       await Promise.all(missing.map(keepOne))
-      return Math.min(...kept.map(({ at }) => at))
+      return Math.min(...kept.map(({ nextAt }) => nextAt))
     },
   }
 }
 
-/** Runs until the signal aborts, also for schedules without a next time: the clock may be set back. */
+/** Checks until the signal aborts, even if no schedule has a next time: the clock may be set back. */
 export async function keepSchedulesUntil(schedules: ScheduleKeeper, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !schedules.isEmpty) {
     const at = await schedules.keep()

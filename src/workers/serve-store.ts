@@ -9,7 +9,7 @@ import { createNotifier, type Notifier } from '../base/notifier.ts'
 import type { World } from '../engine/definition.ts'
 import type { OnWorkerEvent } from './report/events.ts'
 
-type StoreWork = AskWork & AdvanceWork
+type StoreWork = PollWork & AdvanceWork
 
 export async function serveStore(served: ServedStore, work: StoreWork): Promise<void> {
   const { store, crews } = served
@@ -17,7 +17,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
   const mine = new Set<RunId>()
   /** Crews whose limit was already reported. */
   const limited = new Set<ServedCrew>()
-  await askStore(served, work, async (turn) => {
+  await pollStore(served, work, async (turn) => {
     const claimed = await claimRuns(served, claimsFor(crews, progress, turn), progress, mine, begin)
     return once && claimed.runs === 0 && claimed.all && mine.size === 0 && !(await isAnyLeft())
   })
@@ -33,7 +33,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
     progress.begin({ run: lease.run, crew }, advanceRun(served, lease, crew, work).then(forget, forget))
   }
 
-  /** Whether ready runs are left, because a crew is at its limit or this process holds a suspect (rules/ready.ts). */
+  /** Whether ready runs are left: a crew is at its limit, or this process holds a suspect (stores/rules/ready.ts). */
   async function isAnyLeft(): Promise<boolean> {
     let any = false
     for (const crew of crews) {
@@ -60,27 +60,27 @@ interface Claim {
  * own claim, for which the store counts the runs of every process. `turn` rotates the order.
  */
 function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roomOf'>, turn: number): Claim[] {
-  const others = crews.filter(({ maxRuns }) => maxRuns === undefined)
-  const together = {
-    crew: others.length === 1 ? others[0] : undefined,
-    lanes: others.flatMap(({ lanes }) => lanes),
+  const unlimited = crews.filter(({ maxRuns }) => maxRuns === undefined)
+  const shared = {
+    crew: unlimited.length === 1 ? unlimited[0] : undefined,
+    lanes: unlimited.flatMap(({ lanes }) => lanes),
     limit: Infinity,
   }
-  const alone = crews
+  const separate = crews
     .filter(({ maxRuns }) => maxRuns !== undefined)
     .map((crew) => ({ crew, lanes: crew.lanes, limit: progress.roomOf(crew) }))
-  const all = others.length === 0 ? alone : [together, ...alone]
+  const all = unlimited.length === 0 ? separate : [shared, ...separate]
   const first = turn % Math.max(1, all.length)
   return [...all.slice(first), ...all.slice(0, first)]
 }
 
 interface ClaimResult {
   readonly runs: number
-  /** Whether no claim was cut short by the room of this worker. */
+  /** False if this worker may have had too little room for all claimable runs. */
   readonly all: boolean
 }
 
-/** Makes each claim once, and starts the runs as they come. `mine`: runs of this store in progress here. */
+/** Makes each claim once and begins the claimed runs. `mine`: this store's runs in progress in this process. */
 async function claimRuns(
   { claim }: ServedStore,
   claims: readonly Claim[],
@@ -110,31 +110,31 @@ async function claimRuns(
 }
 
 // Polls one store for ready runs: on a hint, when there is room again, and at intervals, since hints may be lost and
-// runs become due. Outages of the store do not end it.
+// runs may become ready just by time. An outage of the store does not end the polling.
 
-export interface AskWork {
+export interface PollWork {
   readonly progress: InProgress
   readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep' | 'random'>
   readonly report: OnWorkerEvent
   /** Ends the polling. */
   readonly stopping: AbortSignal
-  /** Poll interval without a hint. */
+  /** Poll interval if no hint comes. */
   readonly pollMs: number
-  /** End when `ask` resolves to true. An error of the store ends it, too. */
+  /** Stop when `poll` resolves to true; reject if it fails. */
   readonly once: boolean
 }
 
-/** Every step of every run may send a hint: poll at most once in this time because of hints. */
+/** Minimum time between two polls caused by hints: every step of every run may send one. */
 const hintMs = 50
 /** A store that has not answered for this long counts as away. */
 const silentMs = 10_000
 const maxPauseMs = 30_000
 
-/** `ask` resolves to true when no work is left. `turn` counts the polls. */
-export async function askStore(
+/** `poll` resolves to true when no work is left. `turn` counts the polls. */
+export async function pollStore(
   served: ServedStore,
-  { progress, clock, report, stopping, pollMs, once }: AskWork,
-  ask: (turn: number, hints: Notifier) => Promise<boolean>,
+  { progress, clock, report, stopping, pollMs, once }: PollWork,
+  poll: (turn: number, hints: Notifier) => Promise<boolean>,
 ): Promise<void> {
   const { url } = served.store
   const hints = createNotifier()
@@ -145,36 +145,36 @@ export async function askStore(
   void listen(served, clock, hints, over.signal)
   try {
     for (let turn = 0; !stopping.aborted; turn++) {
-      if ((await askOnce(turn)) && once) return
+      if ((await pollOnce(turn)) && once) return
       await waitFor(hints, jittered(clock, away ? Math.min(1_000 * 2 ** away.tries, maxPauseMs) : pollMs), clock)
     }
   } finally {
     over.abort()
   }
 
-  async function askOnce(turn: number): Promise<boolean> {
-    using _ = onTimeout(clock, () => isAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
+  async function pollOnce(turn: number): Promise<boolean> {
+    using _ = silenceTimer(clock, () => markAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
     try {
-      const isDone = await ask(turn, hints)
-      report({ type: 'store-asked', store: url })
+      const isDone = await poll(turn, hints)
+      report({ type: 'store-polled', store: url })
       if (away) report({ type: 'store-back', store: url, seconds: (clock.monotonic() - away.since) / 1_000 })
       away = undefined
       return isDone
     } catch (error) {
       if (once) throw error
-      isAway(error)
+      markAway(error)
       return false
     }
   }
 
-  function isAway(error: unknown): void {
+  function markAway(error: unknown): void {
     if (!away) report({ type: 'store-away', store: url, error })
     away ??= { since: clock.monotonic(), tries: 0 }
     away.tries++
   }
 }
 
-/** Notifies of hints of the store until the signal aborts. Errors only cost time: the store is asked anyway. */
+/** Passes on the store's hints until the signal aborts. Errors only cost time, since the store is polled anyway. */
 async function listen(
   { store }: ServedStore,
   clock: Pick<World, 'sleep'>,
@@ -194,10 +194,10 @@ async function listen(
   }
 }
 
-/** Calls back unless disposed of in time. */
-function onTimeout({ sleep }: Pick<World, 'sleep'>, call: () => void): Disposable {
+/** Calls `onSilent` after `silentMs`, unless disposed of before. */
+function silenceTimer({ sleep }: Pick<World, 'sleep'>, onSilent: () => void): Disposable {
   const over = new AbortController()
-  sleep(silentMs, over.signal).then(call, () => undefined)
+  sleep(silentMs, over.signal).then(onSilent, () => undefined)
   return { [Symbol.dispose]: () => over.abort() }
 }
 
@@ -206,7 +206,7 @@ function jittered({ random }: Pick<World, 'random'>, ms: number): number {
   return ms * (0.75 + random() / 2)
 }
 
-/** Waits for a notification, at most for `ms`; not at all if there was one since the last wait. */
+/** Waits for a hint, at most for `ms`. Returns at once if a hint came since the last wait. */
 async function waitFor(hints: Notifier, ms: number, { sleep }: Pick<World, 'sleep'>): Promise<void> {
   if (hints.consume()) return
   const over = new AbortController()

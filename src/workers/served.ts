@@ -1,4 +1,4 @@
-// The crews and stores that a worker serves.
+// The crews and stores that a worker serves, and its runs in progress.
 import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { NextRun, Schedule } from '../crew/queue/schedule.ts'
@@ -8,7 +8,7 @@ import { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
 import { isSameLane } from '../stores/rules/leases.ts'
 import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
-import type { Time } from './advance-run.ts'
+import type { Slice } from './advance-run.ts'
 import type { WorkerSettings } from './worker-options.ts'
 import { defined } from '../base/options.ts'
 import type { World } from '../engine/definition.ts'
@@ -17,10 +17,10 @@ import { realWorld } from '../engine/world.ts'
 export interface ServedCrew {
   readonly name: string
   readonly lanes: readonly Lane[]
-  /** Limit of its runs in progress, over all processes. */
+  /** Maximum number of its runs in progress, counted over all processes. */
   readonly maxRuns: number | undefined
   readonly schedules: readonly Schedule[]
-  advance(lease: TimedLease, time: Time, via?: DispatchedBy): Promise<AdvanceOutcome>
+  advance(lease: TimedLease, slice: Slice, via?: DispatchedBy): Promise<AdvanceOutcome>
   cancel(runId: string, by: string): Promise<void>
   enqueueNext(schedule: string, after: Date): Promise<NextRun | undefined>
 }
@@ -32,20 +32,20 @@ export interface ServedStore {
 }
 
 /**
- * Opens each store of the crews once. OPTION_INVALID if two crews would claim the same runs; MODEL_KEY_MISSING,
- * MODEL_INVALID, and the errors of opening a store.
+ * Opens each store of the crews once. Rejects with OPTION_INVALID if two crews would claim the same runs, with
+ * MODEL_KEY_MISSING or MODEL_INVALID if a model cannot be used, and with the errors of opening a store.
  */
 export async function serve(
   crews: readonly Crew[],
   { name, changed, once }: Pick<WorkerSettings, 'name' | 'changed' | 'once'>,
 ): Promise<ServedStore[]> {
-  const places = new Map<unknown, { place: Omit<ServedStore, 'crews'>; crews: ServedCrew[] }>()
+  const served = new Map<unknown, ServedStore & { readonly crews: ServedCrew[] }>()
   for (const crew of crews) {
     const open = crew['~open']
     // without its models, a worker would claim the crew's runs again and again for nothing
     checkModels(open.definition.tasks)
     const { store, world } = await open.engine()
-    const served: ServedCrew = {
+    const servedCrew: ServedCrew = {
       name: crew.name,
       lanes: crew['~lanes'],
       maxRuns: crew['~maxRuns'],
@@ -56,25 +56,25 @@ export async function serve(
       enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
     }
     const owner = { ...world.owner, ...defined({ label: name }) }
-    const place = storePlace(store.direct)
+    const key = storeKey(store.direct)
     // a long-running worker handles outages itself
     const claimed = once ? store : store.direct
     const claim: ServedStore['claim'] = (crewLanes, limits) =>
       requestLeases(world, () => claimed.claim(owner, world.leaseMs, crewLanes, limits))
-    const known = places.get(place) ?? { place: { store: claimed, claim }, crews: [] }
-    for (const other of known.crews) checkApart(served, other, store)
-    known.crews.push(served)
-    places.set(place, known)
+    const servedStore = served.get(key) ?? { store: claimed, claim, crews: [] }
+    for (const other of servedStore.crews) checkDisjoint(servedCrew, other, store)
+    servedStore.crews.push(servedCrew)
+    served.set(key, servedStore)
   }
-  return [...places.values()].map(({ place, crews: own }) => ({ ...place, crews: own }))
+  return [...served.values()]
 }
 
-/** Stores with the same URL are one store, except unnamed ones in memory. */
-function storePlace(store: Store): unknown {
+/** Stores with the same URL are one store; each unnamed store in memory is its own. */
+function storeKey(store: Store): unknown {
   return store.url === 'memory:' ? store : store.url
 }
 
-/** Time and randomness of a worker are those of its crews. */
+/** Returns the world of the first crew: the worker takes time and randomness from it. */
 export function worldOf(crews: readonly Crew[]): World {
   return crews[0]?.['~open'].world ?? realWorld()
 }
@@ -83,7 +83,7 @@ export function crewOf({ crews }: ServedStore, row: RunRow): ServedCrew | undefi
   return crews.find(({ lanes }) => lanes.some((lane) => isSameLane(lane, row)))
 }
 
-function checkApart(crew: ServedCrew, other: ServedCrew, { url }: Store): void {
+function checkDisjoint(crew: ServedCrew, other: ServedCrew, { url }: Store): void {
   const shared = crew.lanes.find((lane) => other.lanes.some((another) => isSameLane(lane, another)))
   if (shared) {
     const version = shared.version === '' ? '' : `, version ${shared.version}`
@@ -96,7 +96,7 @@ function checkApart(crew: ServedCrew, other: ServedCrew, { url }: Store): void {
   throw new RepriseError('OPTION_INVALID', words)
 }
 
-// The runs in progress in a worker, and the room for more.
+// The runs in progress in a worker, and the room for more runs.
 
 interface Slot {
   readonly run: string
@@ -107,14 +107,14 @@ interface Slot {
 export interface InProgress {
   /** How many more runs the worker may claim now. */
   room(): number
-  /** The limit of the crew minus its runs here. The store counts the runs of other processes. */
+  /** The crew's limit minus its runs in this process. The store counts the runs of other processes. */
   roomOf(crew: ServedCrew): number
-  /** Holds room during a claim, so that claims on two stores do not use the same room. */
+  /** Reserves room during a claim, so that claims on two stores do not use the same room. */
   reserve(count: number): Disposable
   /** `work` must not reject. */
   begin(slot: Slot, work: Promise<void>): void
-  /** Calls back whenever a run has left. */
-  onRoom(call: () => void): void
+  /** Calls `callback` whenever a run leaves this process. */
+  onRoom(callback: () => void): void
   runs(): string[]
   /** Resolves when no run is in progress. */
   done(): Promise<void>
@@ -122,7 +122,7 @@ export interface InProgress {
 
 export function newInProgress(concurrency: number): InProgress {
   const works = new Map<Promise<void>, Slot>()
-  const waiting = new Set<() => void>()
+  const callbacks = new Set<() => void>()
   let reserved = 0
   return {
     room: () => concurrency - works.size - reserved,
@@ -139,13 +139,13 @@ export function newInProgress(concurrency: number): InProgress {
       }
     },
     begin(slot, work) {
-      const over = work.finally(() => {
-        works.delete(over)
-        for (const call of waiting) call()
+      const finished = work.finally(() => {
+        works.delete(finished)
+        for (const callback of callbacks) callback()
       })
-      works.set(over, slot)
+      works.set(finished, slot)
     },
-    onRoom: (call) => void waiting.add(call),
+    onRoom: (callback) => void callbacks.add(callback),
     runs: () => [...works.values()].map(({ run }) => run),
     async done() {
       while (works.size > 0) await Promise.all(works.keys())

@@ -21,25 +21,25 @@ import type { WorkerEvent } from './report/events.ts'
 export interface WorkerOptions {
   /** Display name wherever the holder of a run is shown, useful in containers. Need not be unique. */
   readonly name?: string
-  /** How many runs at once. Default: 10, since most wait for models. */
+  /** Maximum number of runs in progress. Default: 10, since runs mostly wait for models. */
   readonly concurrency?: number
-  /** What to do with a started task whose code has changed. Default: `continue`. */
+  /** How to resume a task whose code changed after it started. Default: `continue`. */
   readonly changed?: ChangedPolicy
-  /** Hand a run back after this time, between two steps, so that other runs get a turn. Default: no limit. */
+  /** Release a run after this time, when its current step ends, so that other runs get a turn. Default: no limit. */
   readonly sliceSeconds?: number
-  /** How long `stop` waits for current steps. Default: 30. */
+  /** How long `stop` waits for the current steps to end. Default: 30. */
   readonly graceSeconds?: number
-  /** How often to poll a store that sends no hint. Default: 1. */
+  /** Interval at which a store is polled, apart from its notifications. Default: 1. */
   readonly pollSeconds?: number
   /**
-   * Decides which ready run is advanced where and when. Default: the worker claims runs from their stores. The worker
-   * also wakes the dispatcher for every ready run. With a dispatcher that serves no worker (`reprise/http`), waking is
-   * all it does, and `concurrency` limits the calls at once.
+   * Decides where and when each ready run is advanced; the worker wakes it for every ready run. With a dispatcher that
+   * never calls workers (`reprise/http`), the worker does nothing else, and `concurrency` limits the wakes in progress.
+   * Default: the worker claims runs from their stores.
    */
   readonly dispatcher?: Dispatcher
   /**
-   * With a dispatcher: a run that is still ready this long after its wake is claimed by the worker itself, or woken
-   * again if the worker has no room; less often each time. Default: 10.
+   * With a dispatcher: if a run is still ready this long after its wake, the worker claims it, or wakes the dispatcher
+   * again if it has no room for the run. The pause doubles each time. Default: 10.
    */
   readonly resendSeconds?: number
   /** Execute the runs that are ready, then stop. */
@@ -48,7 +48,7 @@ export interface WorkerOptions {
   readonly port?: number
   /** Default: 127.0.0.1, reachable from this machine only. */
   readonly host?: string
-  /** Receives what the worker does. Its exceptions are not caught. */
+  /** Receives the worker's events. Exceptions that it throws are not caught. */
   readonly onEvent?: (event: WorkerEvent) => void
 }
 
@@ -73,12 +73,12 @@ export type WorkerSettings = Required<Omit<WorkerOptions, WithoutDefault>> & {
   readonly [Name in WithoutDefault]: WorkerOptions[Name] | undefined
 }
 
-/** Applies the defaults. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Checks the options and applies the defaults. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions): WorkerSettings {
   if (!Array.isArray(crews) || !crews.every((crew) => Crew.isInstance(crew)))
     throw wrong('the first argument of startWorker', crews, 'a list of crews: startWorker([claims, letters])')
   if (crews.length === 0)
-    throw new RepriseError('OPTION_INVALID', 'the list of crews is empty; give at least one: startWorker([claims])')
+    throw new RepriseError('OPTION_INVALID', 'the list of crews is empty; pass at least one: startWorker([claims])')
   checkKeys('startWorker', options, keys)
   const { name, changed, sliceSeconds, graceSeconds, pollSeconds, resendSeconds, once, port, host, onEvent } = options
   const dispatcher = optional('dispatcher', options.dispatcher, dispatcherCheck)
@@ -100,6 +100,6 @@ export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions
 }
 
 function onceServed({ name }: Dispatcher): RepriseError {
-  const words = `once is true and the dispatcher ${name} calls this worker until it stops; leave one of them out`
+  const words = `once cannot be combined with the dispatcher ${name}, which calls this worker until it stops; leave one of them out`
   return new RepriseError('OPTION_INVALID', words)
 }

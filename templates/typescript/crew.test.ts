@@ -1,4 +1,4 @@
-// The crew on its script: no key, no network, and no claim is filed.
+// Tests the crew with the model of offline.ts: no key, no network, and no real claim is filed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tool } from 'reprise'
@@ -17,7 +17,7 @@ test('extracts the facts, files the claim once and writes the note', async () =>
   let filed = 0
   const fileClaim = tool({
     name: 'file_claim',
-    description: 'File a claim; gives its number',
+    description: 'File a claim; returns its number',
     input: z.object({ policy: z.string(), issue: z.string() }),
     run: () => ({ claim: `CL-${++filed}` }),
   })

@@ -1,5 +1,5 @@
-// Two tasks: the facts of a claim, and a note on it. Every step is recorded in .reprise/ before it is used. So a run can be
-// stopped at any instant and continues where it was, and any task of any run can be executed again.
+// Two tasks: the facts of a claim, and a note on it. Every step is recorded in .reprise/ before it is used. So a run
+// can be stopped at any time and continues where it stopped, and any task of any run can be executed again.
 import { Agent, Crew, Task } from 'reprise'
 import { z } from 'zod'
 import { fileClaim, lookupPolicy } from './tools.ts'
@@ -16,7 +16,8 @@ const clerk = new Agent({
   tools: [fileClaim],
 })
 
-// {notes} and {reader} are the inputs of the crew. If one of them is missing, the run is refused before anything is spent.
+// {notes} and {reader} are the inputs of the crew. If one of them is missing, the run is refused before anything is
+// spent.
 export const facts = new Task({
   name: 'facts',
   description: 'Look the policy up and extract the facts of this claim: {notes}',

@@ -1,5 +1,5 @@
-// The same crew without a model, for the tests and to try it without a key: its answers come from this script, whatever the claim
-// is. The script chooses an answer by what the conversation says, so you can also use it to resume a run that was stopped.
+// The same crew with a scripted model, for the tests and to try it without a key: the answers are the same for every
+// claim. The script chooses an answer by the text of the conversation, so it can also resume a run that was stopped.
 import { scriptedModel } from 'reprise/testing'
 import { crew as real } from './crew.ts'
 

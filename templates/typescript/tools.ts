@@ -1,5 +1,5 @@
-// What the agents can do. `effect` says what happens to a call that was cut off: a `read` is made again; a `once` is never
-// repeated without asking you whether it happened.
+// The tools of the agents. `effect` decides about a call that was interrupted: a `read` call is repeated; a `once` call
+// is never repeated without asking you whether it happened.
 import { randomInt } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -23,7 +23,7 @@ export const lookupPolicy = tool({
 
 export const fileClaim = tool({
   name: 'file_claim',
-  description: 'File a claim; gives its number',
+  description: 'File a claim; returns its number',
   effect: 'once',
   // approval: true, // a person is asked before each claim is filed
   input: z.object({ policy: z.string(), issue: z.string() }),

@@ -177,7 +177,7 @@ test('a question offers the decisions of its kind and the fields of the decision
     [
       questions.doubt,
       [
-        ['Esc', 'it did, ', keys.enter],
+        ['Esc', 'use your', keys.enter],
         ['result (JSON', 'C-42', keys.enter],
       ],
       { decision: 'happened', result: 'C-42' },
@@ -208,7 +208,7 @@ test('a value that a field refuses is explained and requested again, and canceli
     ['result (JSON', '{"claim":1}', keys.enter],
   )
   assert.deepEqual(again.answer, { decision: 'happened', result: { claim: 1 } })
-  assert.match(again.said, /result is needed; .*\nthat is not JSON/)
+  assert.match(again.said, /result is required; .*\nthat is not JSON/)
   const left = await ask(questions.doubt, ['Esc', 'happened', keys.enter], ['result (JSON', 'C-1', keys.cancel])
   assert.equal(left.answer, undefined)
 })

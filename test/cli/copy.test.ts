@@ -182,8 +182,8 @@ test('copy refuses bad arguments before it makes a store, and says what to pass 
   await folder.reprise('run', '--store', from, '--id', 'a', ...inputs)
   const cases: readonly [string[], number, RegExp][] = [
     [['sqlite:nowhere.db', 'sqlite:new.db'], 5, /there is nothing at sqlite:nowhere\.db to copy from/],
-    [[from, 'sqlite:./runs.db'], 2, /both places are sqlite:\S+runs\.db/],
-    [[from, 'memory:'], 2, /memory: is gone with this process/],
+    [[from, 'sqlite:./runs.db'], 2, /both stores are sqlite:\S+runs\.db/],
+    [[from, 'memory:'], 2, /memory: ends with this process/],
     [[from, 'sqlite:new.db', '--store', from], 2, /copy has no --store/],
     [[from, 'sqlite:new.db', 'a', '--crew', 'claims'], 2, /not both/],
     [[from, 'sqlite:new.db', '--since', 'soon'], 2, /--since is "soon"/],

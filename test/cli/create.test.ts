@@ -206,7 +206,7 @@ describe('reprise create', { concurrency: 4 }, () => {
       { path: 'a', text: '' },
       { path: 'a/b', text: '' },
     ]
-    assert.throws(() => writeProject(join(folder.path, 'x'), files), /cannot be made: .*; nothing was left there/)
+    assert.throws(() => writeProject(join(folder.path, 'x'), files), /cannot be created: .*; nothing was written/)
     assert.deepEqual(await readdir(folder.path), [])
   })
 
@@ -231,7 +231,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     assert.equal(failed.code, 1)
     assert.match(
       failed.stderr,
-      /npm install ended with code 7; the project is there: run it again\n {2}cd bad\n {2}npm install\n/,
+      /npm install ended with code 7; the project was created: run it again there\n {2}cd bad\n {2}npm install\n/,
     )
     assert.ok(existsSync(join(folder.path, 'bad/crew.ts')))
   })
@@ -240,12 +240,12 @@ describe('reprise create', { concurrency: 4 }, () => {
 test('a project name must be an npm name of one folder, and a refusal suggests the nearest good name', () => {
   for (const good of ['a', 'my-crew', 'crew_2.0', '7']) assert.equal(checkName(good), good)
   for (const [bad, words] of [
-    ['../out', /^"\.\.\/out" cannot be the name .*; for instance, out is fine$/],
-    ['/tmp/out', /; for instance, tmp-out is fine$/],
+    ['../out', /^"\.\.\/out" cannot be the name .*; try out$/],
+    ['/tmp/out', /; try tmp-out$/],
     ['..', /^"\.\." cannot be the name of a project: .* begins with a letter or digit$/],
-    ['My Crew', /; for instance, my-crew is fine$/],
+    ['My Crew', /; try my-crew$/],
     ['', /^"" cannot be/],
-    ['@acme/crew', /; for instance, acme-crew is fine$/],
+    ['@acme/crew', /; try acme-crew$/],
     ['x'.repeat(101), /cannot be/],
     ['Zod', /begins with a letter or digit$/],
     ['reprise', /^a project cannot be named reprise; choose another name$/],

@@ -142,7 +142,7 @@ describe('a crew file', { concurrency: 4 }, () => {
     const begin = 'error: crew.ts cannot be loaded: inner.ts imports'
     assert.equal(
       await said("import { crew } from './nowhere.ts'\n"),
-      `${begin} nowhere.ts, which is not there; correct the import, or add that file\n`,
+      `${begin} nowhere.ts, which does not exist; correct the import, or add that file\n`,
     )
     assert.equal(
       await said("import { crew } from 'no-such-package'\n"),

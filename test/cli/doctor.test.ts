@@ -30,7 +30,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.equal(ended.code, 0, ended.stdout)
     assert.match(ended.stdout, /^ok {4}node {8}\d+\.\d+/m)
     assert.match(ended.stdout, /^ok {4}crew {8}claims of crew\.ts: 2 tasks \(facts, note\), inputs notes, tone$/m)
-    assert.match(ended.stdout, /^ok {4}store .*runs\.db, the default: not there yet/m)
+    assert.match(ended.stdout, /^ok {4}store .*runs\.db, the default: does not exist yet/m)
     assert.equal(ended.stderr, 'all is well\n')
     assert.ok(!existsSync(join(folder.path, '.reprise')))
   })
@@ -93,7 +93,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await giveUp(store, 'killer')
     await store.close()
     const { stuck, 'given up': givenUp } = checks(await folder.reprise('doctor', '--json'))
-    assert.equal(stuck?.says, '1 run that workers take up again and again without getting further: refused')
+    assert.equal(stuck?.says, '1 run that workers claim again and again without progress: refused')
     assert.equal(givenUp?.says, '1 run whose process ended five times in a row without a new step: killer')
     assert.match(givenUp?.next ?? '', /reprise resume killer, or end it with: npx reprise cancel killer$/)
   })
@@ -119,7 +119,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await folder.write('crew.ts', claims.replace("name: 'claims',", "name: 'claims', version: '2',"))
     const { versions } = checks(await folder.reprise('doctor', '--json'))
     assert.equal(versions?.state, 'warn')
-    assert.equal(versions?.says, '1 run of a version of claims that no worker with this code takes up: old (version 1)')
+    assert.equal(versions?.says, '1 run of a version of claims that no worker with this code claims: old (version 1)')
     assert.match(versions?.next ?? '', /^add it to `accepts` of the crew, or continue with: npx reprise resume old$/)
     await folder.write('crew.ts', claims.replace("name: 'claims',", "name: 'claims', version: '2', accepts: ['1'],"))
     assert.equal(checks(await folder.reprise('doctor', '--json'))['versions'], undefined)
@@ -199,7 +199,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await writeFile(join(folder.path, '.env'), 'REPRISE_STORE=file:runs\n')
     assert.match(
       checks(await folder.reprise('doctor', '--json'))['store']?.says ?? '',
-      /^file:.*runs, from REPRISE_STORE: not there/,
+      /^file:.*runs, from REPRISE_STORE: does not exist/,
     )
     await folder.reprise('run', ...inputs)
     const found = checks(await folder.reprise('doctor', '--json'))

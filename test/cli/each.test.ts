@@ -132,7 +132,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     const asking = await folder.call(['run', '--each', 'in.jsonl', '--id', 'n'], { variables: { ASK: '1' } })
     assert.equal(asking.code, 3)
     assert.match(rows(asking)[0] ?? '', /^1 {2}waiting {4}n-1 .* {2}waits for 1 answer$/)
-    assert.match(asking.stderr, /^2 runs: 2 waiting; .*\nsee what is asked with: npx reprise runs --waiting\n/)
+    assert.match(asking.stderr, /^2 runs: 2 waiting; .*\nsee the questions with: npx reprise runs --waiting\n/)
     for (const run of ['n-1', 'n-2']) await folder.reprise('answer', run, 'q1', '--decision', 'approve')
     const done = await folder.call(['run', '--each', 'in.jsonl', '--id', 'n'], { variables: { ASK: '1' } })
     assert.equal(done.code, 0, done.stderr)

@@ -60,7 +60,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
     await using folder = await project(claims)
     const ended = await folder.reprise('migrate', '--store', place.url)
     assert.deepEqual([ended.code, ended.stdout], [0, ''])
-    assert.match(ended.stderr, /^postgres:\/\/\S+ was made: layout \d+\n$/)
+    assert.match(ended.stderr, /^postgres:\/\/\S+ was created with layout \d+\n$/)
     const again = await folder.reprise('migrate', '--store', place.url)
     assert.match(again.stderr, /^postgres:\/\/\S+ is up to date: layout \d+\n$/)
   })
@@ -92,7 +92,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
       String(before['store']?.['says']),
       /: PostgreSQL \d+\.\d+, UTF8, schema none_\w+, can be written as reprise$/,
     )
-    assert.match(String(before['layout']?.['says']), /^not there yet/)
+    assert.match(String(before['layout']?.['says']), /^does not exist yet/)
     const lacking = await look(place.poor)
     assert.match(
       String(lacking['store']?.['says']),
@@ -128,7 +128,7 @@ test('doctor reports in one line that a server is away, without its password', a
 test('migrate says that opening a local store updates it', async () => {
   await using folder = await project(claims)
   const first = await folder.reprise('migrate')
-  assert.match(first.stderr, /^sqlite:.*runs\.db is not there yet: the first run makes it\n$/)
+  assert.match(first.stderr, /^sqlite:.*runs\.db does not exist yet; the first run creates it\n$/)
   for (const store of [[], ['--store', 'file:state']]) {
     await folder.reprise('run', ...store, ...inputs)
     assert.match((await folder.reprise('migrate', ...store)).stderr, /^(sqlite|file):\S+ is up to date: layout \d+\n$/)

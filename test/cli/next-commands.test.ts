@@ -99,7 +99,7 @@ const cases: readonly Case[] = [
     what: 'a run that stopped where it was asked to',
     crew: fetching,
     steps: ['+net', `run --id r --through 'fetch it'`],
-    says: /^Run r stopped after task fetch it, as asked; continue with: npx reprise resume r$/,
+    says: /^Run r stopped after task fetch it, as requested; continue with: npx reprise resume r$/,
     prints: /^note for nobody\n$/,
   },
   {

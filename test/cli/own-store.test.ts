@@ -91,7 +91,7 @@ describe('a crew file that may name a store', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('show', 'r', '--store', 'sqlite:.reprise/runs.db')).code, 0)
     const refused = await folder.reprise('show', 'r')
     assert.equal(refused.code, 2)
-    assert.match(refused.stderr, /^error: crew\.ts cannot be loaded: loaded; .*name that with --store\n/)
+    assert.match(refused.stderr, /^error: crew\.ts cannot be loaded: loaded; .*name the store with --store, .*\n/)
   })
 
   test('is refused with the list of stores if its crews have several', async () => {

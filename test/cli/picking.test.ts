@@ -134,7 +134,7 @@ describe('an argument that is missing or ambiguous:', { concurrency: 3 }, () => 
       ['Esc for none', enter],
       ['question q1, task file: Did file_claim', ''],
       ['Your decision', `happened${enter}`],
-      ['result (JSON, or a text): ', `{"claim":"C-42"}${enter}`],
+      ['result (JSON or text): ', `{"claim":"C-42"}${enter}`],
     )
     assert.equal(answered.code, 0, answered.stderr)
     assert.doesNotMatch(answered.stderr, /quiet/)

@@ -50,7 +50,7 @@ describe('the command line over PostgreSQL', { skip: await without('postgres') }
       const { stdout, stderr } = await folder.reprise(...command.split(' '), '--store', misspelt.href)
       printed.push(stdout, stderr)
       const { stdout: checked } = await folder.reprise('doctor', '--store', misspelt.href)
-      assert.match(checked, /layout +not there yet/, command)
+      assert.match(checked, /layout +does not exist yet/, command)
     }
     assert.match(printed.join('\n'), /there are no runs in postgres:.*_misspelt yet/)
     assert.ok(!printed.join('\n').includes(misspelt.password), printed.join('\n'))

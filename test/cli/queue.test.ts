@@ -140,8 +140,8 @@ test('schedule lists the next runs, and queues them if requested', async () => {
   await using folder = await project(crew)
   const listed = await folder.reprise('schedule')
   assert.equal(listed.code, 0)
-  assert.match(listed.stdout, /^nightly +0 2 \* \* \* +Europe\/Berlin +\S+ \S+ +not yet +nightly@\S+Z$/m)
-  assert.match(listed.stderr, /put them there with: npx reprise schedule --enqueue/)
+  assert.match(listed.stdout, /^nightly +0 2 \* \* \* +Europe\/Berlin +\S+ \S+ +not queued +nightly@\S+Z$/m)
+  assert.match(listed.stderr, /queue them now with: npx reprise schedule --enqueue/)
   assert.equal(existsSync(join(folder.path, '.reprise')), false)
   const queued = records(await folder.reprise('schedule', 'crew.ts', '--enqueue', '--json'))
   assert.deepEqual(
@@ -160,6 +160,16 @@ test('schedule lists the next runs, and queues them if requested', async () => {
     (await folder.reprise('schedule')).stderr,
     /^the crews of crew\.ts have no schedules; add: crew\.schedule/,
   )
+})
+
+test('a schedule without a next time is listed as never, without a status and without advice', async () => {
+  // the library refuses expressions that never match today
+  await using folder = await project(`${scheduled().crew}
+for (const schedule of await crew.schedules()) Object.assign(schedule, { next: () => undefined })
+`)
+  const { stdout, stderr } = await folder.reprise('schedule')
+  assert.match(stdout, /^nightly +0 2 \* \* \* +Europe\/Berlin +never$/m)
+  assert.equal(stderr, '')
 })
 
 test('setting or ending a schedule by a command is refused with what to do instead, and nothing is queued', async () => {

@@ -109,7 +109,7 @@ export const crew = new Crew({ name: 'outer', tasks: [head, own, same] })`
     assert.equal(ended.code, 2)
     assert.equal(
       ended.stderr,
-      'error: model openai/gpt-5-mini needs an API key: set OPENAI_API_KEY (agent R, task a); put it into the environment, or into a .env file in this folder\n',
+      'error: model openai/gpt-5-mini needs an API key: set OPENAI_API_KEY (agent R, task a); set it in the environment, or in a .env file in this folder\n',
     )
     const planned = await folder.call(['plan'], { variables: { OPENAI_API_KEY: '' } })
     assert.deepEqual([planned.code, planned.stderr], [0, ''])

@@ -14,7 +14,7 @@ describe('show --task and --prompts:', { concurrency: 3 }, () => {
     assert.match(stdout, /^attempt facts#1 {2}completed {2}Analyst · \S+ · since \S+\n {2}tools lookup$/m)
     assert.match(
       stdout,
-      /^ {2}call facts#1\/1\.0 {2}lookup {2}read · at \S+\n {4}│ \{"number":"P-77"\}\n {4}gave\n {4}│ Ada$/m,
+      /^ {2}call facts#1\/1\.0 {2}lookup {2}read · at \S+\n {4}│ \{"number":"P-77"\}\n {4}returned\n {4}│ Ada$/m,
     )
     assert.match(stdout, /^output\n│ \{\n│ {3}"policy": "P-77",\n│ {3}"issue": "water"\n│ \}$/m)
     const note = await folder.reprise('show', 'first', '--task', 'note')
@@ -56,10 +56,13 @@ export const crew = new Crew({ name: 'mixed', tasks: [add, text] })
     assert.equal(ran.code, 0, ran.stderr)
     const added = await folder.reprise('show', 'first', '--task', 'add')
     assert.match(added.stdout, /^ {2}call add#1\/1\.0 {2}add/m)
-    assert.match(added.stdout, /gave\n {4}│ \{"sum":3\}/)
+    assert.match(added.stdout, /returned\n {4}│ \{"sum":3\}/)
     const written = await folder.reprise('show', 'first', '--task', 'text')
     assert.match(written.stdout, /^attempt text#1 {2}refused .*\n.*\n {2}│ Short\n {2}refused by \S+: too short$/m)
-    assert.match(written.stdout, /^attempt text#2 {2}completed .*\n {2}continues from text#1, told: .*too short/m)
+    assert.match(
+      written.stdout,
+      /^attempt text#2 {2}completed .*\n {2}continues from text#1 with the message: .*too short/m,
+    )
   })
 
   test('show prints what the provider executed, the sources of an answer, and what the model received of a result', async () => {
@@ -93,7 +96,10 @@ export const crew = new Crew({ name: 'scouts', tasks: [new Task({ name: 'find', 
       /│ It floods\.\n {2}source Maps \(https:\/\/flood\.example\/\)\n {2}file image\/png, 3 bytes$/m,
     )
     const task = await folder.reprise('show', 'first', '--task', 'find')
-    assert.match(task.stdout, /^ {2}provider called web\n {4}│ \{"query":"floods"\}\n {2}web gave\n {4}│ two pages$/m)
+    assert.match(
+      task.stdout,
+      /^ {2}provider called web\n {4}│ \{"query":"floods"\}\n {2}web returned\n {4}│ two pages$/m,
+    )
     assert.match(task.stdout, /│ raw bytes\n {4}the model was sent\n {4}│ A door\n {4}│ image\/gif, 2 bytes$/m)
     const prompts = await folder.reprise('show', 'first', '--prompts')
     assert.match(prompts.stdout, /^ {2}tool web of the provider, test\.web\n {2}│ \{"depth":2\}$/m)
@@ -109,7 +115,7 @@ export const crew = new Crew({ name: 'scouts', tasks: [new Task({ name: 'find', 
     assert.match(stdout, /^ {2}user\n( {2}│ .*\n)* {2}│ .*Extract the facts from: Water$/m)
     assert.match(
       stdout,
-      /^step facts#1\/2 {2}\S+, 3 messages\n {2}as before, and 2 more\n {2}assistant calls lookup\n.*\n {2}tool lookup\n {2}gave\n {2}│ Ada$/m,
+      /^step facts#1\/2 {2}\S+, 3 messages\n {2}as before, and 2 more\n {2}assistant calls lookup\n.*\n {2}tool lookup\n {2}returned\n {2}│ Ada$/m,
     )
     assert.equal(stdout.match(/^ {2}system$/gm)?.length, 1)
     const prompts = records(await folder.reprise('show', 'first', '--prompts', '--json'))

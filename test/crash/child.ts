@@ -9,28 +9,28 @@ import { currentOwner } from '../../src/stores/owner.ts'
 import { live, openCrew } from './life.ts'
 import { dieAt } from './mortal.ts'
 
-/** A run to be lived in, and where that life is over. */
-export interface Sentence {
+/** A run, and the entry at which this life of it ends. */
+export interface PlannedLife {
   readonly url: string
   readonly run: string
   readonly crew: string
   readonly killAt: string
 }
 
-const sentences = JSON.parse(process.argv[2] ?? '[]') as Sentence[]
+const plans = JSON.parse(process.argv[2] ?? '[]') as PlannedLife[]
 const ready = Promise.withResolvers<void>()
 let opened = 0
 let over = 0
 let killed = false
 
-// loaded before, so that the time of a run is spent on the run
+// loaded first, so that the measured time is that of the run
 await import('ai')
 await import('@ai-sdk/openai')
-const [moment, number] = sentences[0]?.killAt.split(':') ?? []
+const [moment, number] = plans[0]?.killAt.split(':') ?? []
 if (moment === 'naming') killWhenNaming(Number(number))
-await Promise.all(sentences.map(serve))
+await Promise.all(plans.map(serve))
 
-async function serve({ url, run, crew, killAt }: Sentence): Promise<void> {
+async function serve({ url, run, crew, killAt }: PlannedLife): Promise<void> {
   const happens = (): void => {
     killed = true
     lifeIsOver()
@@ -58,7 +58,7 @@ async function serve({ url, run, crew, killAt }: Sentence): Promise<void> {
 
 async function everyoneIsReady(): Promise<void> {
   opened += 1
-  if (opened === sentences.length) {
+  if (opened === plans.length) {
     console.log('ready')
     ready.resolve()
   }
@@ -67,7 +67,7 @@ async function everyoneIsReady(): Promise<void> {
 
 function lifeIsOver(): void {
   over += 1
-  if (over === sentences.length && killed) process.kill(process.pid, 'SIGKILL')
+  if (over === plans.length && killed) process.kill(process.pid, 'SIGKILL')
 }
 
 function killWhenNaming(which: number): void {

@@ -16,12 +16,12 @@ export const measure = tool({
 
 export const worker = new Agent({ role: 'Worker', goal: 'Do the job', maxRetries: 0 })
 
-/** Its description says what the model does, and names the run. */
+/** A task whose description says what the model does, and names the run. */
 export function taskOf(name: string, does: string, options: Partial<TaskOptions> = {}): Task {
   return new Task({ name, description: `${does} as ${name} for {notes}`, agent: worker, ...options })
 }
 
-/** A task that is a function. */
+/** A function task. */
 export function functionOf(name: string, result: string, effect: 'read' | 'once'): Task {
   return new Task({
     name,

@@ -3,12 +3,12 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logged } from '../tools/mcp-support.ts'
 
-/** What a child run does is done for the run that waits for it. */
+/** Effects of a child run count for its root run. */
 export function leaveTrace(run: string, what: string): void {
   appendFileSync(ledger(), `${run.split('/')[0]} ${what}\n`)
 }
 
-/** What was done for a run, in its order: by the user's code, and by its MCP server, which is given such lines. */
+/** The effects of a run, in order: those of user code and those of its MCP server. */
 export function effects(run: string): string[] {
   const own = linesOf(ledger()).filter((line) => line.startsWith(`${run} `))
   const calls = servers(run).flatMap(({ method, params }) =>
@@ -22,7 +22,7 @@ export function wasDone(what: string): boolean {
   return linesOf(ledger()).some((line) => line.endsWith(` ${what}`))
 }
 
-/** What the MCP servers of a run say about themselves. */
+/** The log lines of a run's MCP servers. */
 export function servers(run: string): Logged[] {
   return linesOf(serverLog(run)).map((line) => JSON.parse(line) as Logged)
 }

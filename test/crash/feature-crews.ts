@@ -77,7 +77,7 @@ function approval(): Crew {
   return new Crew({ name: 'approval', tasks: [bill] })
 }
 
-/** A manager hands work to an agent that measures, and asks it something beside. */
+/** A manager delegates work to an agent that measures, and also asks it a question. */
 function delegating(): Crew {
   const helper = new Agent({ role: 'Helper', goal: 'Help with {notes}', maxRetries: 0, tools: [measure] })
   const manager = new Agent({ role: 'Manager', goal: 'Manage', maxRetries: 0 })
@@ -106,7 +106,7 @@ function callbacks(): Crew {
   })
 }
 
-/** Three tasks that a person looks at, and what follows each of them; `slow` keeps the run going meanwhile. */
+/** Three tasks that need approval, each with a task after it; `slow` keeps the run active meanwhile. */
 function questions(): Crew {
   const asking = ['a', 'b', 'c'].map((name) => taskOf(name, 'Plain', { context: [], humanInput: true }))
   const following = asking.map((task) => taskOf(`${task.name}-next`, 'Follow', { context: [task] }))
@@ -143,7 +143,7 @@ async function mcp(_: string, stack: AsyncDisposableStack): Promise<Crew> {
   return new Crew({ name: 'mcp', tasks, process: 'parallel' })
 }
 
-/** For a run. What a crew needs beside its store is on the stack, to be closed with it. */
+/** Makes the crew for a run. What it opens, apart from its store, is put on the stack. */
 type MakeCrew = (run: string, stack: AsyncDisposableStack) => Crew | Promise<Crew>
 
 export const crews: { readonly [name: string]: MakeCrew } = {
@@ -170,7 +170,7 @@ export const crews: { readonly [name: string]: MakeCrew } = {
   mcp,
 }
 
-/** What a person says: to a doubt by looking at what happened, to the rest by where it was asked. */
+/** A person's answer: about a call in doubt, the ledger decides; otherwise the place of the question does. */
 export function decide(question: Question, run: string): Answer {
   if (question.kind === 'doubt') {
     const happened = effects(run).some((line) => line.startsWith(`${question.tool} `))

@@ -31,7 +31,7 @@ import type { Heard } from './life.ts'
 import { killsByProcess, pointsOver } from './matrix.ts'
 import { stepName } from './model-server.ts'
 
-/** The entries of each life of an undisturbed run: a question ends a life. That these are all is checked below. */
+/** Number of entries in each life of an undisturbed run; a question ends a life. A test below checks the numbers. */
 const features: { readonly [crew: string]: readonly number[] } = {
   parallel: [20],
   besides: [14],
@@ -77,7 +77,7 @@ interface Undisturbed {
   readonly underWay: number
 }
 
-// over a server only the random moments below, but for the whole
+// over servers, only the full matrix includes more than the random moments below
 for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
   for (const [crew, lives] of Object.entries(features)) {
     const title = `a crew with ${crew} on ${kind}`
@@ -209,7 +209,7 @@ describe('several processes and one run', () => {
     await Promise.all([model.asked('Slow as x'), model.asked('Slow as y')])
     await until(() => effects(at.run).includes('wait begun'), 'the tool')
     assert.equal(await harness.person(at, 'cancel'), 'done')
-    // the model never answers: only what is stopped ends
+    // the model never answers, so only a cancellation ends the calls
     assert.equal((await life.ended).code, 'RUN_CANCELLED')
     assert.equal(model.dropped(), 2, 'both model calls')
     assert.deepEqual(effects(at.run), ['wait begun', 'wait stopped'])
@@ -243,7 +243,7 @@ describe('several processes and one run', () => {
     await until(() => pids().length === 4 && pids().every(isGone), 'the end of every server')
   })
 
-  /** The ids of the questions by their paths, when so many are open. */
+  /** Waits for this many open questions; returns their ids by path. */
   async function openIds(at: Place, count: number): Promise<(path: string) => string> {
     let open: readonly Question[] = []
     await until(async () => {
@@ -295,7 +295,7 @@ function pointsOf(lives: readonly number[]): Point[] {
   )
 }
 
-/** A life in which fewer are written, as when an answer came earlier, ends before. */
+/** Whether the life got as far as this entry. It may have fewer, for instance if an answer came earlier. */
 function isReached({ killed, recorded = 0 }: Life, number: number): boolean {
   return killed || recorded < number
 }
@@ -312,7 +312,7 @@ async function killTogether(
   return await harness.killTogether(await Promise.all(deaths))
 }
 
-/** A run that has had so many lives. */
+/** A run that has had this many lives. */
 async function placeInLife(crew: string, run: string, lives: number, kind: StoreKind): Promise<Place> {
   const at = await harness.place(crew, run, kind)
   for (let life = 0; life < lives; life++) await harness.liveHere(at)
@@ -407,7 +407,7 @@ function stepsIn({ entries }: Journal): string[] {
   return sorted([...steps.filter((step) => !isCall(step)), ...new Set(steps.filter(isCall))])
 }
 
-/** The most tasks that were under way at once. */
+/** The largest number of tasks in progress at once. */
 function underWay(entries: readonly Entry[]): number {
   const open = new Set<string>()
   let most = 0
@@ -428,7 +428,7 @@ function repliesIn({ state }: Journal): string[] {
   }
   return [...attempts.values()].flatMap((attempt) => {
     const { first, corrections } = root(attempt)
-    // a task that is a function has a turn in which no model was asked
+    // the turn of a function task has no model call
     const asked = attempt.turns.filter(({ reply }) => reply.finish !== 'code')
     // a summary stands for all turns before it
     const covered = asked.filter(({ reply }) => reply.seq < (attempt.summary?.seq ?? Infinity))
@@ -473,7 +473,7 @@ function recordedEffects({ state, entries }: Journal): string[] {
   return [...returned, ...marked]
 }
 
-/** Without the run's own name, so that runs can be compared. */
+/** Replaces the run's id, so that runs can be compared. */
 function plain({ run }: Place, steps: readonly string[]): string[] {
   return steps.map((step) => step.replaceAll(`run:${run};`, 'run'))
 }

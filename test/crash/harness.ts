@@ -18,7 +18,7 @@ import { bundle } from '../support/bundle.ts'
 import { isServer, storePlace, type StoreKind, type StorePlace } from '../support/store-place.ts'
 import { isGone, until } from '../tools/mcp-support.ts'
 import { servers } from './effects.ts'
-import type { Sentence } from './child.ts'
+import type { PlannedLife } from './child.ts'
 import { decide } from './feature-crews.ts'
 import { live, openCrew, type Lived } from './life.ts'
 import type { KillAt } from './killing.ts'
@@ -27,7 +27,7 @@ import { openMcpOverHttp } from './mcp-over-http.ts'
 import { openModelServer, requestsOf, streamedOf } from './model-server.ts'
 
 const execute = promisify(execFile)
-/** More than any of the crews needs. */
+/** More lives than any of the crews needs. */
 export const mostLives = 9
 const claim = Buffer.from('%PDF-1.7\n\xff claim', 'latin1')
 
@@ -43,15 +43,15 @@ export interface Life extends Partial<Lived> {
   readonly killed: boolean
 }
 
-/** In a process of its own. */
+/** A life in its own process. */
 export interface ProcessLife extends Life {
-  /** Milliseconds from when it was about to kick off. */
+  /** Milliseconds since the process was ready. */
   readonly took: number
 }
 
 export interface Started {
   readonly process: ChildProcess
-  /** It is about to kick off. */
+  /** Resolves when the process is about to kick off. */
   readonly ready: Promise<unknown>
   readonly ended: Promise<ProcessLife>
 }
@@ -76,7 +76,7 @@ export async function openHarness() {
   // output files are written below the working folder
   process.chdir(folder.path)
   const children: ChildProcess[] = []
-  /** Where runs are that share a place. */
+  /** Places that runs share, by kind. */
   const shared = new Map<StoreKind, Promise<StorePlace>>()
 
   async function place(crew: string, run: string, kind: StoreKind = 'sqlite'): Promise<Place> {
@@ -84,20 +84,20 @@ export async function openHarness() {
     await mkdir(own)
     await writeFile(join(own, 'claim.pdf'), claim)
     const there = shared.get(kind) ?? storePlace(kind, own)
-    // in a server, all are in one place
+    // all runs on a server share a place
     if (isServer(kind)) shared.set(kind, there)
     return { crew, run, url: (await there).url }
   }
 
-  /** One life in a process of its own. */
+  /** One life in its own process. */
   function start(at: Place, killAt = '', variables: { readonly [name: string]: string } = {}): Started {
     const { ended, ...started } = startAll([{ ...at, killAt }], variables)
     return { ...started, ended: ended.then(([life]) => life as ProcessLife) }
   }
 
-  /** Lives in one process, which is killed when the last of them is over. */
-  function startAll(sentences: readonly Sentence[], variables: { readonly [name: string]: string } = {}) {
-    const process_ = spawn(process.execPath, [child.file, JSON.stringify(sentences)], {
+  /** Several lives in one process, which is killed when the last of them is over. */
+  function startAll(plans: readonly PlannedLife[], variables: { readonly [name: string]: string } = {}) {
+    const process_ = spawn(process.execPath, [child.file, JSON.stringify(plans)], {
       env: { ...process.env, ...child.variables, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -112,14 +112,14 @@ export async function openHarness() {
     process_.stderr.on('data', (chunk: Buffer) => (complained += String(chunk)))
     const ended = once(process_, 'close').then(async ([code, signal]): Promise<ProcessLife[]> => {
       const took = performance.now() - readyAt
-      const left = sentences.flatMap(({ run }) => servers(run))
+      const left = plans.flatMap(({ run }) => servers(run))
       await until(() => left.every(({ pid }) => isGone(pid)), 'the end of its MCP servers')
       // requests sent before the kill have arrived by now
       await fetch(server.url).then((response) => response.arrayBuffer())
       if (signal !== 'SIGKILL') assert.equal(code, 0, complained)
       const lines = said.split('\n').slice(1, -1)
       const lives = lines.map((line) => JSON.parse(line) as Omit<Life, 'killed'> & { run: string })
-      return sentences.map(({ run }) => {
+      return plans.map(({ run }) => {
         const life = lives.find((one) => one.run === run)
         assert.ok(life || signal === 'SIGKILL', complained)
         return { ...life, killed: life === undefined, took }
@@ -128,7 +128,7 @@ export async function openHarness() {
     return { process: process_, ready: once(process_.stdout, 'data'), ended }
   }
 
-  /** The lives of these runs in one process that is killed. */
+  /** Lives of several runs in one process, which is killed when the last of them is over. */
   async function killTogether(deaths: readonly { at: Place; killAt: KillAt }[]): Promise<{ at: Place; life: Life }[]> {
     const lives = await startAll(deaths.map(({ at, killAt }) => ({ ...at, killAt }))).ended
     return deaths.map(({ at }, index) => ({ at, life: lives[index] as Life }))
@@ -143,11 +143,11 @@ export async function openHarness() {
     return stdout.trim()
   }
 
-  /** One life in this process that ends at this append as if the process was killed. */
+  /** One life in this process, which ends at this append as if the process had been killed. */
   async function dieHere(at: Place, killAt: KillAt): Promise<Life> {
     await using stack = new AsyncDisposableStack()
     const store = await openStore(at.url)
-    // last: what a process leaves open is closed by its end
+    // last, as the end of a process closes what it has left open
     stack.defer(() => store.close())
     const { lived, recorded } = await dieAt(store, { at: killAt }, async (mortal) => {
       const opened = stack.use(await openCrew(at.crew, at.run, mortal))
@@ -164,7 +164,7 @@ export async function openHarness() {
     return JSON.parse(JSON.stringify(lived)) as Lived
   }
 
-  /** A person answers whatever is open, in the run or in that of a task of it. */
+  /** A person answers all open questions of the run and its child runs. */
   async function answer(at: Place): Promise<void> {
     await using opened = await openCrew(at.crew, at.run, at.url)
     for (const question of (await opened.crew.run(at.run).view()).questions) {
@@ -195,7 +195,7 @@ export async function openHarness() {
     return assert.fail(`run ${at.run} is still suspended after ${mostLives} lives`)
   }
 
-  /** Runs whose process was killed so many milliseconds after its start; earlier, if it was faster than that. */
+  /** Runs whose process was killed this many milliseconds after its start, or earlier if it ended before. */
   async function killedAfter(fresh: (tries: number) => Promise<Place[]>, milliseconds: number): Promise<Place[]> {
     for (let wait = milliseconds, tries = 1; ; wait *= 0.7, tries++) {
       const places = await fresh(tries)
@@ -208,7 +208,7 @@ export async function openHarness() {
     }
   }
 
-  /** Every life in a process that has one of each of these runs; between them a person answers from this one. */
+  /** Each process has one life of each of these runs. A person answers from this process in between. */
   async function liveToTheEnd(places: readonly Place[]): Promise<ProcessLife[][]> {
     const lives = places.map((): ProcessLife[] => [])
     for (let life = 0; life < mostLives; life++) {
@@ -250,7 +250,7 @@ export async function openHarness() {
 }
 
 export interface Journal {
-  /** Undefined when the run was never made. */
+  /** Undefined if the run was never created. */
   readonly state?: RunState
   readonly entries: readonly Entry[]
 }

@@ -6,7 +6,7 @@ const agent = new Agent({ role: 'Clerk', goal: 'Answer', maxRetries: 0 })
 const crew = new Crew({ name: 'held', tasks: [new Task({ name: 'job', description: 'Say it', agent })], store: url })
 
 if (how === 'follow') {
-  // prints the last entry once there are no more
+  // prints the type of the last entry at the end
   let raw = ''
   for await (const entry of crew.run(run).events()) {
     if (raw === '') process.stdout.write(' ')
@@ -23,7 +23,7 @@ for (;;) {
     break
   } catch (error) {
     const code = RepriseError.isInstance(error) ? error.code : 'unknown'
-    // `insist` asks until the lease of a holder that does not move is over
+    // `insist` retries until the lease of a hung holder has expired
     if (how === 'insist' && code === 'RUN_HELD') continue
     console.log(JSON.stringify({ code, message: String(error) }))
     break

@@ -2,10 +2,10 @@
 // entries share one.
 import type { Batch, Store } from '../../src/stores/store.ts'
 
-/** `before:7` is right before the seventh entry of a life is written, `after:7` right after it; '' is never. */
+/** `before:7`: right before the seventh entry of a life is written; `after:7`: right after it; `''`: never. */
 export type KillAt = string
 
-/** A store that calls `kill` at the entry that is named, with the append that has it. */
+/** A store that calls `kill` at this entry, with the append that contains it. */
 export function killingAt(inner: Store, killAt: KillAt, kill: () => unknown): { store: Store; recorded(): number } {
   const [moment, number] = killAt.split(':')
   let recorded = 0

@@ -19,7 +19,7 @@ export interface Heard {
   readonly texts: { readonly [path: string]: string }
 }
 
-/** To be disposed: closes the store, and what else the crew has opened. */
+/** Opens a crew. Disposing of it closes its store and everything else that it has opened. */
 export async function openCrew(name: string, run: string, store: string | Store) {
   const stack = new AsyncDisposableStack()
   const made = await crews[name]?.(run, stack)

@@ -20,7 +20,7 @@ export function killsByProcess<T>(title: string, kind: StoreKind, points: readon
   )
 }
 
-/** The points at which a life over such a store ends. */
+/** The points at which lives over this kind of store end. */
 export function pointsOver<T>(title: string, kind: StoreKind, points: readonly T[]): readonly T[] {
   return isServer(kind) ? thirdOf(title, points) : points
 }

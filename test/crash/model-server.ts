@@ -3,7 +3,7 @@
 import { LLMock, type ChatCompletionRequest, type FixtureResponse } from '@copilotkit/aimock'
 
 type Step = ({ readonly calls: readonly [name: string, args: object][] } | { readonly text: string }) & {
-  /** What the provider itself searches the web for, within the reply. */
+  /** The web search that the provider executes within the reply. */
   readonly searches?: readonly string[]
 }
 
@@ -76,7 +76,7 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
   ],
   [/hands you this piece of work: Measure it/, { 0: { calls: [['measure', {}]] }, 1: { text: 'measured' } }],
   [/asks you: How long\?/, { 0: { text: 'long' } }],
-  // the file came with it, as its bytes
+  // only if the request contains the bytes of the file
   [/^Task: Sum up \[file claim\.pdf\][\s\S]*base64,JVBERi0xLjcK/, { 0: { text: '{"total":7}' } }],
   [/^Task: Look at \[file /, { 0: { text: 'a claim' } }],
   [/^Task: Write a letter/, { 0: { text: '# Letter\n\nSeven.' } }],
@@ -96,7 +96,7 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
 ]
 
 export async function openModelServer(latency: number): Promise<LLMock & AsyncDisposable> {
-  // nothing of what was asked is forgotten
+  // keeps all requests
   const journalMaxEntries = 0
   const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent', latency, chunkSize: 3, journalMaxEntries })
   for (const [first, steps] of script) {
@@ -110,12 +110,12 @@ export async function openModelServer(latency: number): Promise<LLMock & AsyncDi
   return Object.assign(mock, { [Symbol.asyncDispose]: () => mock.stop() })
 }
 
-/** The requests whose conversation mentions the run, in their order, as the steps that they are. */
+/** The names of the steps whose requests mention the run, in order. */
 export function requestsOf(mock: LLMock, run: string): string[] {
   return bodiesOf(mock, run).map(stepOf)
 }
 
-/** How many of them were answered while the model spoke. */
+/** How many of these requests were answered by a stream. */
 export function streamedOf(mock: LLMock, run: string): number {
   return bodiesOf(mock, run).filter(({ stream }) => stream).length
 }

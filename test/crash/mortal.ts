@@ -15,14 +15,14 @@ interface Mortal {
 }
 
 export interface Mortality<T> {
-  /** What came of the life; none when it was killed. */
+  /** The result of the life. Undefined if it was killed. */
   readonly lived?: T
   readonly recorded: number
 }
 
 export interface Death {
   readonly at: KillAt
-  /** Called in the moment of it. */
+  /** Called when the life ends. */
   readonly happens?: () => void
   /** Holder of the life's leases. Default: a process that is gone. */
   readonly owner?: Owner
@@ -54,7 +54,7 @@ export async function dieAt<T>(
   return { recorded: recorded(), ...(lived === undefined ? {} : { lived }) }
 }
 
-/** As `dieAt`, but killed when `live` says so, as the owner. Whether it lived to its end. */
+/** Like `dieAt`, but `live` decides when it is killed. Returns whether it lived to its end. */
 export async function dieWhen(
   inner: Store,
   owner: Owner,

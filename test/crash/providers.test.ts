@@ -21,13 +21,13 @@ import { dieAt } from './mortal.ts'
 
 interface Asked {
   readonly model: string
-  /** The kind that its package sends. */
+  /** A kind of file that the provider's package can send. */
   readonly file: 'claim.pdf' | 'claim.png'
   readonly path: RegExp
-  /** Where the whole name is not enough to tell it from others. */
+  /** Distinguishes rows with the same model. */
   readonly as?: string
   readonly variables?: { readonly [name: string]: string }
-  /** For what a string alone cannot reach. */
+  /** A model object, for what a string cannot express. */
   readonly object?: (url: string) => LanguageModel
 }
 
@@ -177,7 +177,7 @@ const lookupWeather = tool({
 })
 
 let made = 0
-/** In it no other is contained. */
+/** The id of a run. No id contains another. */
 function runName(model: string, streamed: boolean, name: string): string {
   made += 1
   return `${model.replaceAll(/[^a-z\d]+/gi, '-')}-${streamed ? 'streamed' : 'whole'}-${name}-${made}-end`
@@ -269,7 +269,7 @@ async function pass(to: string, request: Received, response: ServerResponse): Pr
   else Readable.fromWeb(reply.body!).pipe(response)
 }
 
-/** Where the model server says less than the provider does, and its package misses that. */
+/** Adds fields that the provider's package requires and the model server leaves out. */
 const corrections = [
   { path: '/v2/chat', says: '{"content":{"type":"text"}}', should: '{"content":{"type":"text","text":""}}' },
   { path: '/v1/responses', says: '"type":"reasoning"', should: '"type":"reasoning","status":"completed"' },

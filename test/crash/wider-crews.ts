@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { functionOf, measure, taskOf } from './crew-parts.ts'
 import { leaveTrace, serverLog } from './effects.ts'
 
-/** A task is a crew, in whose run a person is asked and something is done once. */
+/** A crew with a nested crew, whose run asks a person and makes a `once` call. */
 export function nested(): Crew {
   return new Crew({
     name: 'nested',
@@ -21,7 +21,7 @@ function research(): Crew {
   return new Crew({ name: 'research', tasks: [find, functionOf('save', 'saved', 'once')] })
 }
 
-/** A file comes in, and each output goes into one. */
+/** A file is an input, and each output is written to a file. */
 export function files(): Crew {
   const sum = taskOf('sum', 'Sum up {claim}', {
     output: z.object({ total: z.number() }),
@@ -37,7 +37,7 @@ export function limits(): Crew {
   return new Crew({ name: 'limits', tasks, budget: { tokens: 16 } })
 }
 
-/** A page is asked for twice and read once, and twice is too much for a window that the instructions fill by half. */
+/** The model reads a page twice, from the cache the second time, and two pages are too much for its window. */
 export function long(): Crew {
   const page = tool({
     name: 'page',
@@ -61,7 +61,7 @@ export function long(): Crew {
   return new Crew({ name: 'long', tasks: [taskOf('book', 'Read it', { agent: reader })] })
 }
 
-/** The tools of an MCP server over stdio: one may be called again with the same, one must not. */
+/** Tools of an MCP server over stdio: one is idempotent, one is `once`. */
 export async function served(run: string, stack: AsyncDisposableStack): Promise<Crew> {
   const { tools } = stack.use(
     await mcpTools({
@@ -74,7 +74,7 @@ export async function served(run: string, stack: AsyncDisposableStack): Promise<
   return new Crew({ name: 'served', tasks: [taskOf('post', 'Post it', { tools })] })
 }
 
-/** The same over HTTP: the server lives on when its client is killed. */
+/** The same tools over HTTP: the server survives when its client is killed. */
 export async function servedByHttp(run: string, stack: AsyncDisposableStack): Promise<Crew> {
   const url = process.env['MCP_URL'] ?? ''
   const { tools } = stack.use(await mcpTools({ url, headers: { 'x-run': run } }))
@@ -86,7 +86,7 @@ export function spoken(): Crew {
   return new Crew({ name: 'spoken', tasks: [taskOf('a', 'Measure', { tools: [measure] }), taskOf('b', 'Plain')] })
 }
 
-/** The provider searches the web within the reply that also asks for a measurement, and again in the last one. */
+/** The provider searches the web in the reply that also calls `measure`, and again in the last reply. */
 export function searching(): Crew {
   const openai = createOpenAI({ apiKey: 'none', baseURL: process.env['OPENAI_BASE_URL'] ?? '' })
   const agent = new Agent({
@@ -99,7 +99,7 @@ export function searching(): Crew {
   return new Crew({ name: 'searching', tasks: [taskOf('find', 'Search', { agent }), taskOf('note', 'Plain')] })
 }
 
-/** What a run of a crew is given; `claim.pdf` is in the run's folder. */
+/** The inputs of a run of a crew. `claim.pdf` is in the run's folder. */
 export function inputsOf(crew: string, run: string) {
   const notes = `run:${run};`
   return crew === 'files' ? { notes, folder: run, claim: file(join(run, 'claim.pdf')) } : { notes }

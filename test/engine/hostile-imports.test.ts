@@ -63,7 +63,7 @@ test('a few kilobytes of values that refer to one another twice are refused befo
     }
     Object.assign(created as Members, { inputs: { topic: last } })
   })
-  assert.match(await refusedImport(text), /entry 1 of .*makes it longer than \d+ characters/)
+  assert.match(await refusedImport(text), /entry 1 of .*makes the entry longer than \d+ characters/)
 })
 
 for (const [what, change, message] of [

@@ -367,7 +367,7 @@ describe('the diff of steps', () => {
     })
     assert.match(
       String(diff),
-      / {2}steps part: 2 model calls, 1 tool call against 3 model calls, 2 tool calls\n {2}- no further step\n {2}\+ facts#1\/2\.0 lookup\(\{"number":"P-78"\}\)/,
+      / {2}steps diverge: 2 model calls, 1 tool call vs 3 model calls, 2 tool calls\n {2}- no further step\n {2}\+ facts#1\/2\.0 lookup\(\{"number":"P-78"\}\)/,
     )
   })
 
@@ -437,7 +437,7 @@ describe('the diff of outputs', () => {
   test('with equal values in another notation has only their text', () => {
     const diff = outputs('{"a":1,"b":2}', '{ "b": 2, "a": 1 }', true)
     assert.deepEqual(taskOf(diff, 'job').output?.changes, [])
-    assert.match(String(diff), /the same values, written otherwise/)
+    assert.match(String(diff), /the same values, formatted differently/)
   })
 
   test('of several lines shows the changes with three equal lines around them, unless configured', () => {
@@ -502,7 +502,7 @@ describe('the diff of outputs', () => {
       words?.parts.map((part) => part.kind),
       ['removed', 'added'],
     )
-    assert.match(printed, /too much changed to compare it line by line/)
+    assert.match(printed, /too many changes to compare line by line/)
     assert.ok(printed.length < 10_000)
     // measured: 0.3 s; without the limits it takes minutes
     assert.ok(took < 10, `${took} s`)

@@ -314,8 +314,8 @@ for (const [change, message] of [
   [{ inputs: null }, 'inputs is null, not an object'],
   [{ calls: 5 }, 'calls is 5, not a list'],
   [{ tasks: {} }, 'tasks is an object, not a list'],
-  [{ tasks: [...tasks, { name: 'x', id: 1 }] }, 'tasks[3].id is 1, not a text'],
-  [{ owner: { ...owner, pid: 'x' } }, 'owner.pid is "x", not a number from 0 on'],
+  [{ tasks: [...tasks, { name: 'x', id: 1 }] }, 'tasks[3].id is 1, not a string'],
+  [{ owner: { ...owner, pid: 'x' } }, 'owner.pid is "x", not a number of at least 0'],
   [{ effects: 'constructor' }, 'effects is "constructor", not ask or again or never'],
 ] as const) {
   test(`is refused with the reason: ${message}`, () => {

@@ -80,7 +80,7 @@ test('values that refer to one another twice are read once each, and refused if 
   const bomb = twice(60)
   await assert.rejects(decodeEntry(bomb.line, bomb.read, where), {
     code: 'JOURNAL_DAMAGED',
-    message: /makes it longer than \d+ characters; restore/,
+    message: /makes the entry longer than \d+ characters; restore/,
   })
   assert.equal(bomb.reads(), 61)
 })
@@ -92,7 +92,7 @@ test('a chain of references is followed as far as an entry may be deep, whether 
     for (let level = 0; level < 1_000; level++) last = put(JSON.stringify(wrap(last)) + ' '.repeat(level))
     await assert.rejects(decodeEntry(lineOf(last), read, where), {
       code: 'JOURNAL_DAMAGED',
-      message: /too long a chain/,
+      message: /a chain of too many references/,
     })
   }
 })

@@ -40,7 +40,7 @@ for (const provider of providers) {
   if (provider.name !== 'ollama') {
     test(`${provider.name} says which variables to set, and needs no others`, () => {
       using _ = environmentOf({})
-      const toSet = provider.toSet ?? provider.keys.slice(0, 1)
+      const toSet = provider.variablesToSet ?? provider.keys.slice(0, 1)
       for (const variable of toSet) {
         assert.throws(() => check(provider), {
           code: 'MODEL_KEY_MISSING',
@@ -248,6 +248,6 @@ function check(provider: Provider): void {
 }
 
 /** Every variable of the provider except the key. */
-function everything({ toSet = [], keys }: Provider): { readonly [name: string]: string } {
-  return Object.fromEntries(toSet.filter((name) => !keys.includes(name)).map((name) => [name, 'given']))
+function everything({ variablesToSet = [], keys }: Provider): { readonly [name: string]: string } {
+  return Object.fromEntries(variablesToSet.filter((name) => !keys.includes(name)).map((name) => [name, 'given']))
 }

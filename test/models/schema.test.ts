@@ -87,7 +87,7 @@ test('a type that no model can write is refused as such, and not as an old zod',
   ] as const) {
     assert.throws(() => asAnswerSchema(z.object({ x: type }), 'the output'), {
       code: 'SCHEMA_INVALID',
-      message: new RegExp(`gives no JSON Schema \\(.*${named}.*cannot be represented.*\\): a model writes JSON`),
+      message: new RegExp(`has no JSON Schema \\(.*${named}.*cannot be represented.*\\): a model writes JSON`),
     })
   }
   assert.throws(() => asAnswerSchema(z.object({ when: z.date() }), 'x'), { message: /z\.coerce\.date\(\) for a date$/ })
@@ -170,7 +170,7 @@ test('types of zod 3 that JSON lacks are refused at once anywhere, and those mad
       assert.throws(() => asAnswerSchema(schema, 'the output of task facts'), {
         code: 'SCHEMA_INVALID',
         message: new RegExp(
-          `^the output of task facts gives no JSON Schema \\(${found} cannot be represented in JSON Schema\\): a model writes JSON, `,
+          `^the output of task facts has no JSON Schema \\(${found} cannot be represented in JSON Schema\\): a model writes JSON, `,
         ),
       })
     }
@@ -216,14 +216,14 @@ test('a Standard Schema without JSON Schema is refused at once, with its vendor 
   const schema = { '~standard': { version: 1, vendor: 'acme', validate: () => ({ value: 1 }) } }
   assert.throws(() => asAnswerSchema(schema, 'the output of task facts'), {
     code: 'SCHEMA_INVALID',
-    message: /^the output of task facts is a acme schema that gives no JSON Schema: use a schema of zod 4\.2 or newer/,
+    message: /^the output of task facts is a schema of acme that has no JSON Schema: use a schema of zod 4\.2 or newer/,
   })
 })
 
 test('a type without JSON Schema, and a value other than a schema, are refused at once', () => {
   assert.throws(() => asAnswerSchema(z.object({ at: z.date() }), 'the input of tool file'), {
     code: 'SCHEMA_INVALID',
-    message: /^the input of tool file gives no JSON Schema \(Date cannot be represented/,
+    message: /^the input of tool file has no JSON Schema \(Date cannot be represented/,
   })
   for (const nothing of [undefined, null, 'string', 7, {}, [], () => 1]) {
     assert.throws(() => asAnswerSchema(nothing, 'x'), { code: 'SCHEMA_INVALID' })

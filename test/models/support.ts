@@ -12,7 +12,7 @@ const variables = [
   'REPRISE_MODEL',
   'REPRISE_STORE',
   'REPRISE_LEASE_SECONDS',
-  ...providers.flatMap(({ keys, addresses, others = [] }) => [...keys, ...addresses, ...others]),
+  ...providers.flatMap(({ keys, addresses, otherVariables = [] }) => [...keys, ...addresses, ...otherVariables]),
 ]
 
 /** Exactly these variables of the library are set until the end of the scope. */

@@ -219,7 +219,7 @@ test('every reason for a suspension has its own sentence', () => {
   ]
   assert.equal(new Set(sentences).size, sentences.length)
   assert.equal(why('limit'), why('questions'))
-  assert.equal(why('through', { through: 'note' }), 'it stopped after task note, as asked')
+  assert.equal(why('through', { through: 'note' }), 'it stopped after task note, as requested')
 })
 
 function withoutRoot(store: Store): Store['list'] {

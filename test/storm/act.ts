@@ -1,5 +1,5 @@
-// The steps of a history, and what a process does for each. A step that was cut off is done again and ends as it would
-// have.
+// The steps of a history, and what a process does for each. A step that was interrupted is repeated, and then ends as
+// if it had not been.
 import { type Crew, type Question, type RunResult, RepriseError } from 'reprise'
 import { readRun } from '../../src/read/read-run.ts'
 import { memoryStore } from '../../src/stores/memory/store.ts'
@@ -11,7 +11,7 @@ import { answerTo } from './person.ts'
 import { rootOf } from './run-ids.ts'
 
 type Inputs = { readonly [name: string]: string }
-/** Of two stores. */
+/** One of the two stores. */
 export type At = 'here' | 'there'
 
 export type Step = { readonly at: At } & (
@@ -23,7 +23,7 @@ export type Step = { readonly at: At } & (
       readonly reuse?: boolean
       readonly asks?: Asks
     }
-  /** `was`: the id that it was imported from, cut off in the middle of something. */
+  /** `was`: the id of the interrupted run from which it was imported. */
   | { readonly act: 'resume'; readonly id: string; readonly was?: string; readonly asks?: Asks }
   | {
       readonly act: 'fork'
@@ -59,13 +59,13 @@ export type Step = { readonly at: At } & (
     }
 )
 
-/** Whether people answer during the run, after its suspension, or only doubts. */
+/** When people answer: during the run, after its suspension, or only questions about calls in doubt. */
 export type Asks = 'live' | 'later' | 'doubts'
 
 export type Deed =
   | Step
   | { readonly act: 'answer'; readonly run: string; readonly was?: string | undefined; readonly doubtsOnly: boolean }
-  /** The same from nothing, in a store of its own. */
+  /** A kickoff with the same code and inputs, in its own store. */
   | { readonly act: 'fresh'; readonly inputs: Inputs }
 
 export interface Outcome {
@@ -76,7 +76,7 @@ export interface Outcome {
   /** The kinds of the open questions. */
   readonly questions?: readonly string[]
   readonly plan?: readonly string[]
-  /** What a prune took, what a backtest gave. */
+  /** The runs that a prune deleted, the result of a backtest. */
   readonly gave?: unknown
 }
 
@@ -178,13 +178,13 @@ async function answerHere(
 ) {
   const calls = question.kind === 'doubt' ? await openCalls(store, run) : []
   const doubted = calls.find(({ path }) => path === question.path)
-  // a run that was made from this one may have been given the same key
+  // a run that was forked from this one may have inherited the key
   const isSame = (other: string): boolean => other === doubted?.run || (was !== undefined && rootOf(other) === was)
   const happened = doneWith(doubted?.key, ledger.all()).find((one) => isSame(one.run))
   return answerTo(question, ledger, happened, doubtsOnly) as never
 }
 
-/** The calls without an outcome of a run and of the runs of its tasks, by the paths that their questions have. */
+/** The calls without an outcome of a run and its child runs, by the paths that their questions have. */
 async function openCalls(
   store: Store,
   run: string,

@@ -1,4 +1,4 @@
-// The crew that a plan describes. Its code is deterministic, and leaves a line in the ledger.
+// Builds the crew that a plan describes. Its code is deterministic, and writes its effects to the ledger.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent, Crew, Task, tool, type CodeContext, type ConditionContext, type Tool } from 'reprise'
@@ -11,7 +11,7 @@ import { isGood, stormModel } from './model.ts'
 import { choiceOf, hashOf } from './random.ts'
 
 const quiet = { info() {}, warn() {} }
-/** Texts may use one of them, or none. */
+/** Inputs. A text uses one of them, or none. */
 const bothInputs = z.object({ in0: z.string(), in1: z.string() })
 const answer = z.object({ name: z.string(), is: z.number(), tries: z.number() })
 

@@ -8,13 +8,13 @@ import { hashOf } from './random.ts'
 import { rootOf } from './run-ids.ts'
 import type { Looked } from './stage.ts'
 
-/** Steps and effects as the journals of some runs have them, and as they happened. */
+/** Steps and effects as journals record them, and as they happened. */
 export interface Counts {
   readonly replies: number
   readonly called: number
   readonly requests: number
   readonly effects: number
-  /** Those of the calls and of the effects that only read: nothing waits until their entries are on disk. */
+  /** Those calls and effects that only read: nothing waits until their entries are on disk. */
   readonly calledReads: number
   readonly reads: number
 }
@@ -37,12 +37,12 @@ export function countsOf(runs: readonly Looked[], happened: readonly Happened[])
   }
 }
 
-/** Work that can be under way at once in a process, generously. */
+/** Upper limit of the work in progress in a process. */
 const inFlight = 12
 
 /**
- * Nothing that is recorded is done again: in a life, no more happens than is recorded, but for what was under way at a
- * kill.
+ * Checks that no recorded work is repeated: in a life, no more happens than is recorded, except for what was in
+ * progress at a kill.
  */
 export function repeatedWork(before: Counts, after: Counts, killed: boolean, throws: boolean): string[] {
   const grown = (key: keyof Counts): number => after[key] - before[key]
@@ -62,7 +62,7 @@ export function repeatedWork(before: Counts, after: Counts, killed: boolean, thr
   ]
 }
 
-/** What the journals say happened did happen, and what happened is in the journals. */
+/** Checks that everything in the journals happened, and that everything that happened is in the journals. */
 export function untrueJournals(
   runs: readonly Looked[],
   at: At,
@@ -84,7 +84,7 @@ export function untrueJournals(
     const root = known.get(rootOf(run))
     // the other store may have a run of the same id, and a deleted run may have had it
     for (const effect of root && root.at !== at ? [] : effectsIn(happened.slice(root?.born ?? 0))) {
-      // what only reads may have been done by a process that was killed before its entry was on disk
+      // a read may have been made by a process that was killed before its entry was on disk
       if (effect.run === run && effect.effect !== 'read' && !called.has(effect.key))
         problems.push(`untrue: ${effect.tool} of ${effect.path} is in no entry of ${run}`)
     }
@@ -92,7 +92,7 @@ export function untrueJournals(
   return problems
 }
 
-/** A run knows every call of its ancestors once. */
+/** Checks that a run has every call of its ancestors once. */
 export function multipliedCalls(runs: readonly Looked[]): string[] {
   return runs.flatMap(({ run, state: { inheritedCalls } }) => {
     const different = new Set(inheritedCalls.map(hashOf)).size
@@ -102,14 +102,14 @@ export function multipliedCalls(runs: readonly Looked[]): string[] {
   })
 }
 
-/** A `once` effect that its run or an ancestor already had, and that no person allowed again. */
+/** Finds `once` effects that their run or an ancestor already had, and that no person allowed again. */
 export function doubledEffects(
   runs: readonly Looked[],
   known: ReadonlyMap<string, Known>,
   happened: readonly Happened[],
   since: number,
 ): string[] {
-  // a person's word allows one call
+  // an answer of a person allows one call
   const allowed = new Map<string, number>()
   for (const entry of runs.flatMap((run) => run.entries)) {
     if (entry.type !== 'tool.called' || entry.allowedBy === undefined) continue
@@ -148,7 +148,7 @@ function earlierEffects(
   while (run && !run.again && run.parent !== undefined) {
     until = Math.min(until, run.born)
     const parent = known.get(run.parent)
-    // a run of the same id may have been made since
+    // a run with the same id may have been created since
     const found = alike(run.parent, parent && parent.born < until ? parent.born : 0, until)
     if (found) return found
     run = parent
@@ -156,7 +156,7 @@ function earlierEffects(
   return undefined
 }
 
-/** What a step must leave behind, or not. */
+/** Checks what a step must leave behind, and what it must not. */
 export function badTraces(
   step: Step,
   before: readonly Looked[],

@@ -1,4 +1,4 @@
-// What differs between an undisturbed history and the same one under kills.
+// Compares an undisturbed history with the same history under kills.
 import { isDeepStrictEqual } from 'node:util'
 import type { Outcome, Step } from './act.ts'
 import { effectsIn } from './ledger.ts'
@@ -6,7 +6,7 @@ import { hashOf } from './random.ts'
 import type { Looked, Stage } from './stage.ts'
 
 export function difference(act: Step['act'], a: Outcome, b: Outcome): string | undefined {
-  // a prune that was cut off has taken some of them before: what is left is compared in the end
+  // an interrupted prune has already deleted some runs: the remaining runs are compared at the end
   const { message: _, gave: calmGave, ...calm } = a
   const { message, gave, ...wild } = b
   const same = act === 'prune' || isDeepStrictEqual(calmGave, gave)
@@ -15,7 +15,7 @@ export function difference(act: Step['act'], a: Outcome, b: Outcome): string | u
   return `differs: gave ${JSON.stringify(b)}${why}, undisturbed ${JSON.stringify(a)}`
 }
 
-/** Both stages have the same runs with the same outputs, the same files, and had the same effects. */
+/** Checks that both stages have the same runs, outputs, files and effects. */
 export async function differentEnds(calm: Stage, wild: Stage): Promise<string[]> {
   const problems: string[] = []
   const compare = (what: string, a: unknown, b: unknown): void => {

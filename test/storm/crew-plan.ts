@@ -1,4 +1,4 @@
-// A crew as data: made from a seed, changed by another seed, and sent to the process that executes it.
+// A crew as data: generated from a seed, edited by another seed, and sent to the process that executes it.
 import type { Random } from './random.ts'
 
 export interface CrewPlan {
@@ -10,7 +10,7 @@ export interface CrewPlan {
 export interface TaskPlan {
   readonly name: string
   readonly kind: 'agent' | 'code' | 'crew'
-  /** The number of its wording. */
+  /** Number of the variant of its text. */
   readonly text: number
   readonly version: number
   /** Inputs that its text uses. */
@@ -19,7 +19,7 @@ export interface TaskPlan {
   readonly context: readonly string[] | null
   readonly condition: boolean
   readonly async: boolean
-  /** How many different answers it has: with one, whatever changes comes out equal. */
+  /** Number of different answers. With one, the output stays the same whatever changes. */
   readonly answers: number
   readonly structured: boolean
   readonly file: boolean
@@ -31,7 +31,7 @@ export interface TaskPlan {
   /** The effect of a function task. */
   readonly effect: 'read' | 'idempotent' | 'once'
   readonly settles: boolean
-  /** It throws while the world is out of order. */
+  /** Whether the function throws while the stage is broken. */
   readonly fails: boolean
   /** The nested crew of a task. */
   readonly crew: CrewPlan | null
@@ -95,7 +95,7 @@ function taskPlan(random: Random, { process, depth, count, tasks: earlier }: Pla
           earlier.map((task) => task.name),
           0.6,
         ),
-    // the last one of a crew within a crew must give something
+    // the last task of a nested crew must have an output
     condition: earlier.length > 0 && !(last && depth > 0) && random.chance(0.25),
     async: process === 'sequential' && !last && random.chance(0.15),
     answers: random.pick([1, 2, 5]),
@@ -116,7 +116,7 @@ function taskPlan(random: Random, { process, depth, count, tasks: earlier }: Pla
   }
 }
 
-/** One thing is another one: a text, a version, a tool's version, a context, or such a thing in a crew within. */
+/** Changes one thing: a text, a version, a tool's version, a context, or such a thing in a nested crew. */
 export function changedPlan(random: Random, plan: CrewPlan): CrewPlan {
   const at = random.below(plan.tasks.length)
   const tasks = plan.tasks.map((task, index) =>
@@ -147,7 +147,7 @@ export function tasksIn(
 }
 
 /**
- * Whether one task comes after another everywhere: else it is a matter of moments what is done when another task fails.
+ * Whether the tasks are sequential everywhere. Otherwise, timing decides what is done when another task fails.
  */
 export function isOrdered(plan: CrewPlan): boolean {
   const ordered = ({ crew, async }: TaskPlan): boolean => !async && (crew === null || isOrdered(crew))

@@ -1,4 +1,4 @@
-// Fresh kickoffs, whose outputs reused, kept and refreshed outputs must equal.
+// Fresh kickoffs. Reused, kept and refreshed outputs must equal theirs.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Outcome } from './act.ts'
@@ -15,7 +15,7 @@ export type Fresh = (
   inputs: Known['inputs'],
 ) => Promise<{ outcome: Outcome; happened: readonly Happened[] }>
 
-/** Kickoffs from nothing, each executed once. */
+/** Fresh kickoffs, each executed once. */
 export function freshRuns(workers: Workers, folder: string): Fresh {
   const made = new Map<string, ReturnType<Fresh>>()
   return (plan, inputs) => {
@@ -37,8 +37,8 @@ export function freshRuns(workers: Workers, folder: string): Fresh {
 }
 
 /**
- * Whatever is reused, kept or refreshed is what a kickoff from nothing gives; and one from nothing does all that it has
- * to do.
+ * Checks that reused, kept and refreshed outputs equal those of a fresh kickoff, and that a fresh kickoff executes all
+ * of its tasks.
  */
 export async function unlikeFresh(
   fresh: Fresh,

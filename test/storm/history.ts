@@ -3,7 +3,7 @@ import type { At, Step } from './act.ts'
 import { changedPlan, inputNames, isOrdered, tasksIn, type CrewPlan, type TaskPlan } from './crew-plan.ts'
 import type { Random } from './random.ts'
 
-/** A step with the code that it is done with, and the state of the world. */
+/** A step, with the code that executes it and the state of the stage. */
 export interface Scene {
   readonly step: Step
   readonly plan: CrewPlan
@@ -16,19 +16,19 @@ export interface Known {
   readonly at: At
   readonly status: 'completed' | 'suspended' | 'failed' | 'cancelled'
   readonly inputs: { readonly [name: string]: string }
-  /** A person has put something in place of an output, here or in a run that it comes from. */
+  /** Whether a person has edited an output, in this run or in an ancestor. */
   readonly edited: boolean
   /** The run that it was derived or imported from. */
   readonly parent?: string | undefined
-  /** The length of the ledger when it was made: what its ancestors did later it does not know. */
+  /** Length of the ledger when the run was created: it doesn't have what its ancestors did later. */
   readonly born: number
-  /** It makes the calls of its ancestors again. */
+  /** Whether it repeats the calls of its ancestors. */
   readonly again: boolean
   /** Deleted, or exported and continued elsewhere. */
   readonly gone: boolean
 }
 
-/** The next step, or two that belong together. */
+/** Chooses the next step, or two that belong together. */
 export function nextScenes(random: Random, plan: CrewPlan, runs: readonly Known[], number: number): Scene[] {
   const asks = random.pick(['live', 'later', 'later', 'doubts'] as const)
   const scene = (step: Step, changes: Partial<Scene> = {}): Scene => ({ plan, outOfOrder: false, ...changes, step })
@@ -128,7 +128,7 @@ function pruned(random: Random, plan: CrewPlan): string {
   return random.pick([plan.name, ...new Set(tasksIn(plan).map(({ crew }) => crew))])
 }
 
-/** What a person could put in place of the output. */
+/** An output that a person could enter instead. */
 function valueFor(task: TaskPlan, number: number): unknown {
   const last = task.crew?.tasks.at(-1)
   if (last) return valueFor(last, number)

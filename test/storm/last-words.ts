@@ -1,6 +1,6 @@
-// What has no undisturbed counterpart, since it is a matter of moments: a run that is cancelled, answered and resumed
-// by others while it is executed, and one that was cut off and goes on as a copy, in another store or under another id.
-// What must always hold is checked all the same.
+// Steps without an undisturbed counterpart, since their result depends on timing: a run that other processes cancel,
+// answer and resume while it is executed, and an interrupted run that continues as a copy, in another store or under
+// another id. Only what must always hold is checked.
 import type { CrewPlan } from './crew-plan.ts'
 import type { Scene } from './history.ts'
 import type { Random } from './random.ts'

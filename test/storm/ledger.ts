@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Json } from 'reprise/journal'
 
 export type Happened =
-  /** `path` is the task, with the tasks that are crews before it: `t1/t0`. `key` is the idempotency key. */
+  /** `path`: the task, after the nested crews that it is in: `t1/t0`. `key`: the idempotency key. */
   | {
       readonly what: 'effect'
       readonly run: string
@@ -46,7 +46,7 @@ export function effectsIn(happened: readonly Happened[]): Effect[] {
   return happened.filter((one) => one.what === 'effect')
 }
 
-/** What was done with the key. */
+/** The effects with this idempotency key. */
 export function doneWith(key: string | undefined, happened: readonly Happened[]): Effect[] {
   return happened.filter((one): one is Effect => one.what === 'effect' && one.key === key)
 }

@@ -1,5 +1,5 @@
-// npm run storm -- --seeds 300 --store sqlite: random crews and histories under SIGKILL, held against undisturbed ones.
-// `--seed 17` does one of them, and tells every step.
+// npm run storm -- --seeds 300 --store sqlite: random crews and histories under SIGKILL, compared with undisturbed
+// ones. `--seed 17` executes one seed and prints every step.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ const totals: Totals = {
   requests: 0,
 }
 let failed = 0
-/** By kind, the seeds in which it came up. */
+/** How often each kind of defect occurred. */
 const kinds = new Map<string, number>()
 {
   await using workers = await openWorkers(one === undefined ? Number(values.at) + 1 : 1)

@@ -37,7 +37,7 @@ function answerTo({ prompt }: Request, { asked: { conversation }, made }: Conver
   }
   const task = /Task: T (\S+) v\d+ calls=(\S*) answers=(\d+) (plain|json) (\S+)/.exec(conversation)
   if (!task) {
-    // a coworker that gets a task or a question
+    // a coworker that received a task or a question
     const of = choiceOf(first, 2)
     return callsOr(made, [{ tool: 'put', input: { n: 9, of } }], `helped ${choiceOf(conversation, 3)}`)
   }
@@ -60,7 +60,7 @@ function callsOr(made: readonly string[], calls: NonNullable<Answer['calls']>, r
   return made.length < calls.length ? { calls, repeat: true } : { reply }
 }
 
-/** What guardrails think of an answer: a corrected one is always good. */
+/** The guardrails' verdict on an answer. They accept every corrected answer. */
 export function isGood(answer: string): boolean {
   return !/tries"?:? ?0/.test(answer) || choiceOf(answer, 2) > 0
 }

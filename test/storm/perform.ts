@@ -1,5 +1,5 @@
-// One step on one stage: undisturbed, or with processes that are killed on the way, twice over, and answered by several
-// people.
+// Executes one step on one stage: undisturbed, or by processes that are killed in the middle, several processes at
+// once, and with several people who answer.
 import type { Deed, Outcome, Step } from './act.ts'
 import { countsOf, repeatedWork, type Counts } from './checks.ts'
 import type { Scene } from './history.ts'
@@ -12,22 +12,23 @@ export interface Performed {
   readonly outcome: Outcome
   readonly problems: readonly string[]
   readonly kills: number
-  /** How many moments there were to be killed at, and how long it took. */
+  /** Number of moments of each kind at which a process can be killed. */
   readonly moments: { readonly [moment in Kill['moment']]: number }
+  /** Milliseconds. */
   readonly took: number
 }
 
 /** The undisturbed execution, to choose the moments of the kills. */
 export type Target = Pick<Performed, 'moments' | 'took'>
 
-/** When to kill: at a moment of its own work, or so many milliseconds after its start. */
+/** When to kill: at a moment of the process's work, or this many milliseconds after its start. */
 export interface Strike {
   readonly kill?: Kill
   readonly after?: number
 }
 
 const executing: readonly Step['act'][] = ['kickoff', 'resume', 'fork', 'refresh', 'backtest']
-/** More than any step needs. */
+/** More processes than any step needs. */
 const mostLives = 40
 
 export async function perform(
@@ -57,7 +58,7 @@ export async function perform(
       else if (one.crash !== undefined) problems.push(`thrown: a process threw ${one.crash}`)
       else for (const moment of Object.keys(moments) as Kill['moment'][]) moments[moment] += one.moments[moment]
     }
-    // of two, one may have been told that the other has it, or has done it
+    // one of two processes may have failed because the other has the run, or has finished the step
     const done = ended.find((one) => !isHeld(one) && !('code' in one))
     return ended.find((one) => one.killed) ?? done ?? ended.find((one) => !isHeld(one)) ?? ended[0]!
   }
@@ -87,7 +88,7 @@ export async function perform(
   return { outcome: {}, problems, kills, moments, took: performance.now() - started }
 }
 
-/** Another process has the run, or that of a trial of the backtest. */
+/** Whether another process holds the run, or a trial of the backtest. */
 function isHeld(ended: Ended): boolean {
   return !ended.killed && (ended.code === 'RUN_HELD' || JSON.stringify(ended.gave ?? '').includes('"RUN_HELD"'))
 }
@@ -99,7 +100,7 @@ function strikeOf(random: Random, { moments, took }: Target): Strike {
   return { kill: { moment, number: 1 + random.below(Math.max(1, moments[moment])) } }
 }
 
-/** What was done before a kill is found done: that is the same. */
+/** Counts a step that was finished before a kill as the same outcome. */
 function settled({ act }: Step, outcome: Outcome, killed: boolean): Outcome {
   const done = { delete: 'RUN_NOT_FOUND', cancel: 'RUN_ENDED' } as { readonly [act: string]: string }
   if (killed && outcome.code !== undefined && outcome.code === done[act]) return { status: 'done' }

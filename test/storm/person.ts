@@ -5,8 +5,8 @@ import { effectsIn, type Effect, type Ledger } from './ledger.ts'
 import { choiceOf } from './random.ts'
 
 /**
- * Undefined: it is left open. `happened`: what a doubt is about, if it happened. `doubtsOnly`: whatever is not a doubt
- * is left open.
+ * Returns undefined to leave the question open. `happened`: the effect of the call in doubt, if it happened.
+ * `doubtsOnly`: answer only questions about calls in doubt.
  */
 export function answerTo(
   question: Question,
@@ -29,7 +29,7 @@ function decideCall({ tool, input, earlier }: Question & { kind: 'call' }, effec
   const mood = choiceOf([tool, input], 5)
   if (tool === 'send' && mood === 0) return { decision: 'deny', reason: 'not this one' }
   const known = effects.find((one) => one.tool === tool && choiceOf(one.input, 1e9) === choiceOf(input, 1e9))
-  // a tool gives the same whenever it is called; what a function gives is its own
+  // a tool always returns the same; only the function knows its own result
   return mood === 1 && earlier.length > 0 && known && ['pay', 'send', 'book'].includes(tool)
     ? { decision: 'use', result: known.result }
     : { decision: 'approve' }

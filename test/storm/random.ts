@@ -1,12 +1,12 @@
-// Random choices that a seed repeats, and the choices of code that must not be random: by the hash of what it sees.
+// Random choices that a seed reproduces, and deterministic choices by the hash of a value.
 import { createHash } from 'node:crypto'
 
 export interface Random {
-  /** 0 up to, and without, the limit. */
+  /** An integer from 0 to below the limit. */
   below(limit: number): number
   chance(share: number): boolean
   pick<T>(from: readonly T[]): T
-  /** Each of them or not. */
+  /** A random subset. */
   some<T>(from: readonly T[], share?: number): T[]
 }
 
@@ -35,7 +35,7 @@ export function hashOf(value: unknown): string {
     .slice(0, 12)
 }
 
-/** A number below `of`, from the hash of the value: the same in every process. */
+/** An integer below `of`, from the hash of the value: the same in every process. */
 export function choiceOf(value: unknown, of: number): number {
   return Number.parseInt(hashOf(value), 16) % of
 }

@@ -1,6 +1,6 @@
-// Which runs belong together, by their ids.
+// Run trees, by the ids of runs.
 
-/** The run that it is, or works for. */
+/** The id of the root run. */
 export function rootOf(run: string): string {
   return run.split('/')[0] as string
 }

@@ -1,5 +1,5 @@
-// One seed: a random crew and a random history, executed undisturbed, and again under kills; and what differs between
-// the two, or must never be.
+// Executes one seed: a random crew and a random history, undisturbed and again under kills. Reports differences between
+// the two, and other defects.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Step } from './act.ts'
@@ -28,7 +28,7 @@ export interface Totals {
 
 export interface Failure {
   readonly step: string
-  /** Type and description, with a colon between them. */
+  /** The defect, as `type: description`. */
   readonly problem: string
 }
 
@@ -42,7 +42,7 @@ interface Told {
   readonly performed: Performed
 }
 
-/** What a seed that fails leaves behind stays there to be looked at. */
+/** Keeps the files of a failing seed for inspection. */
 export async function stormSeed(storm: Storm, seed: number): Promise<SeedResult> {
   const folder = join(storm.folder, `${storm.store}-${seed}`)
   const result = await stormIn(folder, storm, seed)
@@ -67,14 +67,14 @@ async function stormIn(folder: string, storm: Storm, seed: number): Promise<Seed
   await using _wildStage = wild.stage
   let apart = false
   for (const [index, { scene, performed }] of history.entries()) {
-    // of its own, so that a step is disturbed alike however long the steps before it took
+    // its own random numbers, so that a step is disturbed in the same way however long the earlier steps took
     const strikes = randomOf(seed * 1000 + index)
     const { outcome } = await wild.live(scene, `step ${index + 1}, ${nameOf(scene.step)}`, strikes, performed)
     const differs = difference(scene.step.act, performed.outcome, outcome)
     if (differs === undefined) continue
     failures.push({ step: `step ${index + 1}, ${nameOf(scene.step)}`, problem: differs })
     apart = true
-    // what follows would differ for the same reason
+    // later steps would differ for the same reason
     break
   }
   if (!apart)

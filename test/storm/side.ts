@@ -57,7 +57,7 @@ export async function openSide(
     for (const problem of new Set(problems)) fail(name, problem)
     return performed
   }
-  /** One thing alone, without the checks and whatever comes of it. */
+  /** Executes one step without checks, and ignores its result. */
   async function attempt(plan: CrewPlan, deed: Deed, strike: Strike = {}): Promise<void> {
     const command = { folder: stage.folder, url: stage.url('here'), plan, deed, kill: strike.kill }
     const ended = await storm.workers.follow(command, strike.after)
@@ -68,7 +68,7 @@ export async function openSide(
   return { stage, known, live, attempt, acts, kills: () => kills }
 }
 
-/** What a step makes of what is known of the runs. */
+/** Updates the known runs after a step. */
 function learn(known: Map<string, Known>, step: Step, outcome: Outcome, born: number): void {
   const status = outcome.code === undefined ? (outcome.status as Known['status']) : 'failed'
   const set = (id: string, changes: Partial<Known>): void => {

@@ -1,4 +1,4 @@
-// Where a history takes place: a folder with two stores, the ledger and the output files; and what stands in them.
+// The stage of a history: a folder with two stores, the ledger and the output files; and functions that read them.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,9 +17,9 @@ export interface Stage extends AsyncDisposable {
   readonly folder: string
   readonly ledger: Ledger
   url(at: At): string
-  /** While it is, some functions throw. */
+  /** While the stage is broken, some functions throw. */
   putOutOfOrder(is: boolean): void
-  /** Looks at the runs that `wanted` selects by id. */
+  /** Reads the runs that `wanted` selects by id. */
   look(at: At, wanted?: (run: string) => boolean): Promise<Looked[]>
   /** The output files by name. */
   files(): { readonly [name: string]: string }
@@ -40,7 +40,7 @@ export async function openStage(folder: string, kind: StoreKind): Promise<Stage>
   }
   const url = (at: At): string => places[at].url
   const stores: { [at in At]?: Promise<Store> } = {}
-  /** They stay as they are, so they are read once. */
+  /** Ended runs never change, so they are read once. */
   const ended = new Map<string, Looked>()
   return {
     folder,

@@ -1,4 +1,4 @@
-// A short storm on each store. The long one is `npm run storm`.
+// A short storm on each store. `npm run storm` executes a long one.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'

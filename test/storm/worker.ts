@@ -1,4 +1,4 @@
-// A process that executes commands from stdin until it is killed: at the moment of its `kill`, or from outside.
+// A process that executes commands from stdin until it is killed: by itself at the moment `kill`, or from outside.
 import { createInterface } from 'node:readline'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -14,20 +14,20 @@ export interface Command {
   readonly kill?: Kill | undefined
 }
 
-/** Right before or right after a write to the store, inside an effect, or during a model call. */
+/** Moments to be killed at: before or after a write to the store, inside an effect, or during a model call. */
 export interface Kill {
   readonly moment: 'before' | 'behind' | 'effect' | 'request'
   readonly number: number
 }
 
 export interface Reply extends Outcome {
-  /** How often each of these moments came. */
+  /** How often each moment occurred. */
   readonly moments: { readonly [moment in Kill['moment']]: number }
-  /** What is a defect wherever it happens. */
+  /** Errors that are always a defect. */
   readonly crash?: string
 }
 
-// loaded before, so that a random moment lies within the work
+// loaded first, so that a random moment lies within the work
 await import('ai')
 console.log('ready')
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,5 +1,5 @@
-// The processes of a storm: bundled once, so that each is quick to start, and kept ready, so that a killed one is
-// replaced at once.
+// The processes of a storm. The program is bundled once, so that processes start quickly, and spare ones are kept
+// ready, so that a killed one is replaced at once.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import type { Command, Reply } from './worker.ts'
 export type Ended = { readonly killed: true } | ({ readonly killed: false } & Reply)
 
 export interface Workers extends AsyncDisposable {
-  /** `killAfter`: milliseconds, from outside. */
+  /** `killAfter`: kill the process after this many milliseconds. */
   follow(command: Command, killAfter?: number): Promise<Ended>
 }
 
@@ -57,7 +57,7 @@ function startWorker({ file, variables }: Bundle) {
   // a write to a process that was just killed is lost
   child.stdin!.on('error', () => {})
   return {
-    /** One may be killed in the very moment in which it has answered. */
+    /** A process may be killed just after it has answered. */
     lives: (): boolean => !child.killed && child.exitCode === null && child.signalCode === null,
     async follow(command: Command, killAfter?: number): Promise<Ended> {
       await ready

@@ -90,7 +90,7 @@ describe('a run that the studio started', () => {
     assert.equal((await answered(studio, 'r', 'q1')).continues, 'here')
     await rested(studio, 'r')
     const { status, why, can } = await view(studio, 'r')
-    assert.deepEqual([status, why], ['stopped', 'it stopped after task first, as asked'])
+    assert.deepEqual([status, why], ['stopped', 'it stopped after task first, as requested'])
     assert.ok(can.includes('resume'))
   })
 

@@ -1,6 +1,6 @@
-// A program of the tests as one piece of JavaScript: most of the time of a small process is spent on finding, reading
-// and compiling the hundreds of files of the library. It lies inside node_modules, so that packages which are looked
-// for when they are needed are found.
+// Bundles a program of the tests: a small process would otherwise spend most of its time on finding, reading and
+// compiling the hundreds of files of the library. Bundles are in node_modules, so that packages that are loaded on
+// demand are found.
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -9,15 +9,15 @@ import { valueModules, valuesOf } from '../../scripts/embed-values.ts'
 
 const cache = join(import.meta.dirname, '../../node_modules/.cache')
 
-/** A program, and the variables with which its processes read what one of them has compiled. */
+/** A bundled program, and the environment variables with which its processes share compiled code. */
 export interface Bundle {
   readonly file: string
   readonly variables: { readonly NODE_COMPILE_CACHE: string }
 }
 
-const made = new Map<string, Promise<Bundle>>()
+const bundles = new Map<string, Promise<Bundle>>()
 
-/** As in the package: a bundle has no files beside it. */
+/** Embeds files such as SQL, as in the built package: a bundle has no files beside it. */
 const values: Plugin = {
   name: 'values',
   setup({ onLoad }) {
@@ -27,10 +27,10 @@ const values: Plugin = {
   },
 }
 
-/** Made once in a process, and gone with it. */
+/** Bundles each program once. The bundles are deleted when this process exits. */
 export function bundle(program: string): Promise<Bundle> {
-  const known = made.get(program) ?? make(program)
-  made.set(program, known)
+  const known = bundles.get(program) ?? make(program)
+  bundles.set(program, known)
   return known
 }
 
@@ -44,7 +44,7 @@ async function make(program: string): Promise<Bundle> {
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,
-    // those of guardrails are in journals
+    // journals contain the names of guardrail functions
     keepNames: true,
     platform: 'node',
     format: 'esm',

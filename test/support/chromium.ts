@@ -1,10 +1,9 @@
-// Debian's Chromium, without a window; or why there is none. Pages of tests are on 127.0.0.1, and the browser reaches
-// nothing else.
+// Debian's Chromium, headless. It reaches only 127.0.0.1, where the pages of tests are.
 import { chromium, type Browser } from 'playwright-core'
 import { isCi } from './ci.ts'
 import { findProgram, programs } from './servers/programs.ts'
 
-/** Why tests of pages are skipped: an option of node:test. In CI they never are. */
+/** `skip` of node:test: why tests need Chromium and cannot have it. Rejects in CI, where none may be skipped. */
 export async function noChromium(): Promise<string | false> {
   try {
     findProgram(programs.chromium)

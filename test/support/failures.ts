@@ -1,20 +1,20 @@
-// The reporter of `npm test`. It prints the tests of a group that fail, and counts the others. Where a channel to
-// test/run.ts is open, it sends each test that starts or ends: limits on time count from the last of these.
+// The reporter of `npm test`. It prints the failing tests of a group and counts the others. It also sends the start and
+// end of each test to test/run.ts, whose time limit counts from the last of these messages.
 import { relative } from 'node:path'
 import { spec } from 'node:test/reporters'
 import { Readable } from 'node:stream'
 import type { TestEvent } from 'node:test/reporters'
 
-/** `test`: the file and the title. */
+/** `test`: file and title. */
 export type Progress =
   | { readonly type: 'started' | 'ended'; readonly test: string }
   | { readonly type: 'skipped'; readonly test: string; readonly reason: string }
 
 export default async function* failures(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  yield* Readable.from(wanted(events)).compose(new spec()) as AsyncIterable<string>
+  yield* Readable.from(withoutPasses(events)).compose(new spec()) as AsyncIterable<string>
 }
 
-async function* wanted(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
+async function* withoutPasses(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
   for await (const event of events) {
     report(event)
     if (event.type !== 'test:pass' && event.type !== 'test:start') yield event

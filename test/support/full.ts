@@ -1,5 +1,4 @@
 /**
- * Whether this is `npm run test:full`: everything, however long it takes. Otherwise properties are tried on fewer
- * examples.
+ * Whether this is `npm run test:full`, which tests everything, however long it takes. Other runs try fewer examples.
  */
 export const isFull: boolean = process.env['REPRISE_TEST_KILLS'] === 'all'

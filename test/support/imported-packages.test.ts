@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { importedPackages } from './imported-packages.ts'
 
-test('a file needs the packages that it imports itself, by other files, and when it runs, but not those of types', async () => {
+test('importedPackages lists direct, indirect and dynamic imports, but no type imports', async () => {
   await using folder = await temporaryFolder()
   const write = (name: string, text: string) => writeFile(join(folder.path, name), text)
   await write('a.test.ts', "import {\n  b,\n} from './b.ts'\nimport type { C } from 'c'\nawait import('d')\n")

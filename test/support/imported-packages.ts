@@ -5,8 +5,8 @@ const imports =
   /^(?:import|export) (?!type )(?:[\w\s{},*]+ from )?'([^']+)'|\bimport(?:\.meta\.resolve)?\('([^']+)'\)/gm
 
 /**
- * The packages of a list that a file imports, itself or by way of other files of tests, examples and scripts. Sources
- * import such packages only when a crew asks for one.
+ * Returns which of `packages` a file imports, directly or through other files of tests, examples and scripts. Files in
+ * src import such packages only on demand.
  */
 export function importedPackages(file: string, packages: readonly string[], seen: Set<string> = new Set()): string[] {
   if (seen.has(file) || file.startsWith('src/') || !statSync(file, { throwIfNoEntry: false })?.isFile()) return []

@@ -1,6 +1,4 @@
-/**
- * Seconds for which this process has used a processor. Unlike a clock, it does not count what the machine does beside.
- */
+/** Processor time of this process in seconds. Unlike a clock, it does not count the machine's other work. */
 export function processorSeconds(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000_000

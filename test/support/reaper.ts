@@ -1,5 +1,5 @@
-// Ends process groups when the channel to its parent closes, by whatever (SIGKILL too). Its parent says which groups
-// there are.
+// A process that ends process groups when its parent is gone, for whatever reason, SIGKILL included. The parent reports
+// groups that it starts and ends.
 import { endGroup } from './test-group.ts'
 
 const groups = new Set<number>()

@@ -1,4 +1,4 @@
-// Where tests that run over several kinds of stores put one.
+// Empty stores for tests that run over several kinds of stores.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freshSchema } from './postgres/fresh-schema.ts'
@@ -6,7 +6,7 @@ import { pooledPostgres, withoutPgBouncer } from './postgres/pgbouncer.ts'
 import { freshPrefix } from './redis/fresh-prefix.ts'
 import { without } from './servers/shared-server.ts'
 
-/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. */
+/** `pgbouncer`: PostgreSQL behind a pooler that runs each transaction on another connection. */
 export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer', 'redis'] as const
 export type StoreKind = (typeof storeKinds)[number]
 
@@ -14,7 +14,7 @@ export function isStoreKind(name: string): name is StoreKind {
   return (storeKinds as readonly string[]).includes(name)
 }
 
-/** Over one, everything takes longer. */
+/** Whether the store is on a server, which makes everything slower. */
 export function isServer(kind: StoreKind): boolean {
   return !(kind in urlsIn)
 }
@@ -24,8 +24,8 @@ export interface StorePlace extends AsyncDisposable {
 }
 
 /**
- * An empty one: in this folder, which is the caller's to remove, or in a part of a server of its own until its `await
- * using` ends.
+ * Returns an empty store: in this folder, which the caller removes, or in its own part of a server, which is emptied on
+ * disposal.
  */
 export async function storePlace(kind: StoreKind, folder: string): Promise<StorePlace> {
   if (kind === 'postgres') return freshSchema()
@@ -41,8 +41,8 @@ const urlsIn = {
 }
 
 /**
- * With an option of node:test each: why tests over it are skipped here. To be awaited before anything is declared: the
- * hooks of a file may be called while it waits.
+ * Returns each kind with `skip` of node:test: why tests over it cannot run here. Await it before declaring any test or
+ * hook: hooks may be called while it waits.
  */
 export async function kindsHere<Kind extends StoreKind>(
   ...kinds: readonly Kind[]

@@ -10,7 +10,7 @@ import { isGone, until } from '../tools/mcp-support.ts'
 import type { Progress } from './failures.ts'
 import { runGroup, type GroupResult } from './test-group.ts'
 
-/** Starts a process that would stay, and writes its id into a file. */
+/** Starts a process that never ends by itself, and writes its id to a file. */
 const leaving = `
   import { spawn } from 'node:child_process'
   import { writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
-// A group of test files in one process. It is ended when no test starts or ends for a while, not when the group as a
-// whole takes long: the tests must pass on a machine that is busy with something else. All processes that it started
-// are in its process group, and end with it.
+// Runs a group of test files in one process. The group is ended if no test starts or ends for a while, however long it
+// takes as a whole: the tests must pass on a machine that is busy with something else. All processes that it starts are
+// in its process group, and end with it.
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -16,9 +16,9 @@ export interface TestGroup {
 }
 
 export interface GroupResult {
-  /** What its tests printed. */
+  /** The output of the tests. */
   readonly output: string
-  /** Why it failed as a whole, beside failed tests; undefined: all of its tests were executed. */
+  /** Why not all tests were executed. Undefined if they were, even if some failed. */
   readonly problem: string | undefined
   readonly exitCode: number | null
 }
@@ -32,7 +32,7 @@ export async function runGroup({ files, patienceMs, cwd, env, onProgress }: Test
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // the leader of a process group of its own
+    // leads its own process group
     detached: true,
   })
   const end = reaped(child)
@@ -63,14 +63,14 @@ export async function runGroup({ files, patienceMs, cwd, env, onProgress }: Test
   const closed = once(child, 'close')
   const [exitCode, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   clearTimeout(timer)
-  // its streams close when what it left behind is gone, too
+  // its streams close only once the processes that it left behind are gone
   end()
   await closed
   if (signal !== null) problem ??= `ended by ${signal}`
   return { output, problem, exitCode }
 }
 
-/** Ends a process with its process group. The reaper does it if this process ends before. */
+/** Returns a function that ends the process group. The reaper does so if this process ends first. */
 function reaped({ pid }: ChildProcess): () => void {
   if (pid === undefined) return () => undefined
   if (reaper === undefined) {
@@ -87,9 +87,9 @@ function reaped({ pid }: ChildProcess): () => void {
 
 export function endGroup(pid: number): void {
   try {
-    // a process that spins hears no other signal
+    // a busy event loop reacts to no other signal
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // nothing of it is left
+    // no process of the group is left
   }
 }

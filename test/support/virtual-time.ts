@@ -1,4 +1,4 @@
-// Time that passes only when everything waits for it: an hour takes as long as what happens in it.
+// A clock that advances only when all code waits for a timer, so that an hour passes in moments.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../../src/base/clock.ts'
 
@@ -6,12 +6,13 @@ export interface VirtualTime extends Clock {
   /** In ms since 1970. */
   now(): number
   /**
-   * Until nothing waits for a time any more, or the promise has settled. Rejects when it takes longer than `mostMs`.
+   * Advances the clock until `done` settles. Rejects if that takes longer than `mostMs` of virtual time, or if no timer
+   * is left.
    */
   passUntil(done: Promise<unknown>, mostMs: number): Promise<void>
 }
 
-/** By so many turns of the event loop, what can go on without time passing has done so. */
+/** After this many turns of the event loop, all code that can continue without a timer has done so. */
 const turns = 8
 
 export function virtualTime(start: number = Date.parse('2026-03-01T09:00:00Z')): VirtualTime {
@@ -55,7 +56,7 @@ export function virtualTime(start: number = Date.parse('2026-03-01T09:00:00Z')):
         if (isDone) return
         const [id, next] = [...bells].toSorted(([a, x], [b, y]) => x.at - y.at || a - b)[0] ?? []
         if (id === undefined || next === undefined || next.at > end)
-          throw new Error(`it is not done after ${(now - start) / 1_000} s`)
+          throw new Error(`not done after ${(now - start) / 1_000} s of virtual time`)
         now = Math.max(now, next.at)
         bells.delete(id)
         next.ring()

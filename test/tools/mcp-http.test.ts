@@ -119,7 +119,7 @@ for (const [claim, end] of Object.entries(unknown)) {
     await using mcp = await mcpTools({ url: stage.url })
     await assert.rejects(call(mcp.tools, 'act'), {
       code: 'OUTCOME_UNKNOWN',
-      message: /did not say how the call ended: /,
+      message: /did not report how the call ended: /,
     })
     assert.equal(await call(mcp.tools, 'act'), 'fine')
     assert.equal(calls, 2)

@@ -41,7 +41,10 @@ test('a tool that is called like what every object has keeps its effect, whateve
     assert.equal(mcp.tools.find((tool) => tool.name === name)?.effect, 'once')
   }
   using stage = testServer({ MCP_TOOL: '__proto__' })
-  await assert.rejects(mcpTools(stage.server), { code: 'CREW_INVALID', message: /"__proto__".*leave it out with only/ })
+  await assert.rejects(mcpTools(stage.server), {
+    code: 'CREW_INVALID',
+    message: /"__proto__".*leave the tool out with only/,
+  })
 })
 
 test('a crew calls them, and the journal has their effects', async () => {
@@ -276,7 +279,7 @@ test('no credential of env or args reaches a result, an error or a journal', asy
     ...stage.server,
     env: { ...stage.server.env, MCP_MODE: 'broken' },
   }).catch((error: unknown) => error)
-  assert.match(inspect(broken), /it said: cannot start with token \[redacted\]/)
+  assert.match(inspect(broken), /its stderr ends with: cannot start with token \[redacted\]/)
   assert.doesNotMatch(inspect(broken, { depth: 9 }), /tok-4711/)
 })
 
@@ -305,7 +308,7 @@ const refusals: { readonly [claim: string]: readonly [Partial<StdioServer & McpO
   'a server that ends': [
     { env: { MCP_MODE: 'broken' } },
     'MCP_FAILED',
-    /^the MCP server node mcp-server\.ts cannot be used: its process ended with code 3; it said: cannot start/,
+    /^the MCP server node mcp-server\.ts cannot be used: its process ended with code 3; its stderr ends with: cannot start/,
   ],
   'a server that says nothing': [
     { env: { MCP_MODE: 'mute' }, connectSeconds: 0.5 },
@@ -327,7 +330,11 @@ const refusals: { readonly [claim: string]: readonly [Partial<StdioServer & McpO
     /cache names send of .*, whose effect is 'once'/,
   ],
   'a cache that is none': [{ cache: 'look' as never }, 'OPTION_INVALID', /cache of mcpTools is "look"/],
-  'a prefix that makes a name too long': [{ prefix: 'x'.repeat(63) }, 'CREW_INVALID', /at most 64: shorten prefix/],
+  'a prefix that makes a name too long': [
+    { prefix: 'x'.repeat(63) },
+    'CREW_INVALID',
+    /at most 64 letters, digits, _ and -: shorten prefix/,
+  ],
   'a variable that is not set': [{ env: { TOKEN: undefined as never } }, 'OPTION_INVALID', /env\.TOKEN.*undefined/],
   'an option that is not there': [{ arg: [] } as never, 'OPTION_UNKNOWN', /did you mean args\?/],
   'an option of the other kind': [{ headers: {} } as never, 'OPTION_UNKNOWN', /with command has no option "headers"/],

@@ -1,5 +1,5 @@
-// A run that ends its process, among others that are in the middle of their first step each time: it is given up, and
-// they complete. Processes end as killed ones do, while the test's own lives on (test/crash/mortal.ts).
+// A run that ends its process each time, while other runs are in their first step: that run is given up, and the others
+// complete. The processes are simulated, so that the test's own continues (test/crash/mortal.ts).
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { workOnce } from './worker-crews.ts'
 const hour = 3_600_000
 const innocent = Array.from({ length: 9 }, (_, index) => `r${index}`)
 
-test('a run that keeps crashing its process is given up, and no other run with it', async () => {
+test('a run that keeps crashing its process is given up, and no other run is', async () => {
   let passed = 0
   const store = memoryStore({ now: () => Date.now() + passed })
   const queueing = crewOn(store, () => {})
@@ -38,7 +38,7 @@ function crewOn(store: Store, die: () => void): Crew {
     effect: 'read',
     async run({ runId }) {
       if (runId === 'crash') die()
-      // long enough for the other to end their process
+      // long enough for the crashing run to end the process
       for (let each = 0; each < 100; each++) await turn()
       return 'done'
     },

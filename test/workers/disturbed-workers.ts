@@ -1,5 +1,5 @@
-// Many runs in several workers that are disturbed until all is done, held against undisturbed ones: the effects are
-// counted in a file outside of all of these processes, the steps in the journals.
+// Many runs in several workers that are disturbed until all runs have ended, compared with undisturbed runs. Effects
+// are counted in a file outside of these processes, steps in the journals.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -20,12 +20,12 @@ import { fullDisk, killedServer, type Troubled } from './outages.ts'
 
 export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurrency' | 'program' | 'between'> {
   readonly store: StoreKind
-  /** The dispatcher woken for every second run when it is queued. */
+  /** A dispatcher that is woken for every second run when the run is queued. */
   readonly dispatcher?: Dispatcher
   readonly runs: number
-  /** How many of them end their process, each time that they are taken up. */
+  /** How many of the runs end their process each time they are claimed. */
   readonly crashing?: number | undefined
-  /** What happens to the server; left out, nothing. */
+  /** What happens to the server. Default: nothing. */
   readonly server?: 'killed' | 'disk full' | undefined
   /**
    * Restate calls the workers, from a cluster of this many nodes. If there are several, each is killed in turn.
@@ -33,10 +33,10 @@ export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurren
   readonly restateNodes?: number | undefined
 }
 
-/** Beside the first seven, all are 0 or the promise is broken. */
+/** All but the first seven must be 0, or a promise is broken. */
 export interface Disturbed {
   readonly completed: number
-  /** How often a worker was ended by a run, and how many of these runs were given up: all of them must be. */
+  /** How often a run ended its worker, and how many of these runs were given up: all of them must be. */
   readonly crashes: number
   readonly givenUp: number
   readonly effects: number
@@ -45,9 +45,9 @@ export interface Disturbed {
   readonly seconds: number
   readonly failed: number
   readonly lost: number
-  /** Runs that have other outputs than an undisturbed one. */
+  /** Runs whose outputs differ from those of an undisturbed run. */
   readonly different: number
-  /** Steps that a journal has too many or too few. */
+  /** Superfluous and missing steps in journals. */
   readonly steps: number
   /** Effects that happened twice, or for an unknown run; and effects that did not happen. */
   readonly repeated: number
@@ -71,7 +71,7 @@ export async function disturbedWorkers({
   await using crew = killedCrew(place.url, ledger)
   const ids = (culprits > 0 ? slow : claims).slice(0, runs - culprits)
   const fatal = crashing.slice(0, culprits)
-  // early, so that they are taken up together with others
+  // early, so that they are in progress together with others
   const queue = [...ids.slice(0, 3), ...fatal, ...ids.slice(3)]
   await using telling = dispatcher ? crew.with({ dispatcher }) : crew
   for (const [index, id] of queue.entries())
@@ -121,7 +121,7 @@ export async function disturbedWorkers({
   return { ...counts, ...endings, effects: happened.length, seconds, repeated, missing }
 }
 
-/** Evenly while the first two thirds of the work are done; gives how often. */
+/** Disturbs evenly during the first two thirds of the work. Returns how often. */
 async function disturbServer(place: Troubled, fleet: Fleet, runs: number): Promise<number> {
   for (let time = 0; time < place.times; time++) {
     const at = (runs * stepsOfRun * (time + 0.5) * 2) / (place.times * 3)
@@ -133,7 +133,7 @@ async function disturbServer(place: Troubled, fleet: Fleet, runs: number): Promi
   return place.times
 }
 
-/** Each in turn, for two seconds, while the first two thirds of the work are done; gives how often. */
+/** Kills each node in turn, for two seconds, during the first two thirds of the work. Returns how often. */
 async function killNodes({ nodes }: RestateCluster, fleet: Fleet, runs: number): Promise<number> {
   for (const [index, node] of nodes.entries()) {
     const at = (runs * stepsOfRun * (index + 0.5) * 2) / (nodes.length * 3)
@@ -159,13 +159,13 @@ async function whenThere(look: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** Failed for good: no worker would claim it again. */
+/** Whether the run failed for good: no worker would claim it again. */
 async function isGivenUp(store: Store, run: string): Promise<boolean> {
   const { state } = await readRun(store, run)
   return state.suspended?.reason === 'takeovers'
 }
 
-/** A call that was cut off again and again is left to a person, who looks whether it happened. */
+/** Answers for a person about calls that were interrupted again and again: the ledger says whether they happened. */
 async function settleDoubts(run: Run, ledger: string): Promise<void> {
   for (const question of (await run.view()).questions) {
     if (question.kind !== 'doubt') continue
@@ -175,7 +175,7 @@ async function settleDoubts(run: Run, ledger: string): Promise<void> {
   }
 }
 
-/** The answer that was left before is not recorded yet. */
+/** Whether the error says that an earlier answer isn't recorded yet. */
 function unlessAnswered(error: unknown): void {
   if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
 }
@@ -184,7 +184,7 @@ function outputs({ tasks }: { readonly tasks: readonly { readonly raw: string }[
   return tasks.map(({ raw }) => raw)
 }
 
-/** What was done to the world, by run, tool and key. */
+/** The effects, by run, tool and key. */
 function linesOf(ledger: string): string[] {
   return existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1) : []
 }

@@ -1,11 +1,11 @@
-// The result of a run that fails in a worker and is tried again.
+// The result of a run that fails in a worker and is retried.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
 import { memoryStore } from 'reprise/stores'
 import { startWorker } from 'reprise/workers'
 
-/** A crew that fails as often as said, and is tried again twice. */
+/** A crew that fails this many times, and is retried twice. */
 function failing(times: number, store = memoryStore()) {
   let left = times
   const run = (): string => {

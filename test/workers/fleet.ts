@@ -18,17 +18,17 @@ export interface FleetOptions {
   readonly program?: { readonly file: string; readonly args: readonly string[] } | undefined
   /** Steps of all workers between two kills. Default: no kills. */
   readonly between?: { readonly least: number; readonly most: number } | undefined
-  /** Some runs end their process. */
+  /** Whether runs may end their process. */
   readonly crashes?: boolean | undefined
 }
 
 export interface Fleet {
-  /** By all of its workers so far. */
+  /** Steps of all workers so far. */
   steps(): number
   kills(): number
-  /** Workers that a run of theirs has ended. */
+  /** Number of workers that a run has ended. */
   crashes(): number
-  /** Workers that begin while their store is away end at once, and are started again. */
+  /** While the store is away, new workers end at once, and are started again. */
   storeIsAway(is: boolean): void
   /** Rejects when a worker ends unexpectedly. */
   untilDone(isDone: () => Promise<boolean>): Promise<void>

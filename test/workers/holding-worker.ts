@@ -1,10 +1,10 @@
-// A worker in a process of its own whose task says that it has begun, and ends when the test says so on standard input.
-// What the worker does it says, a line for each event.
+// A worker process that prints a line for each event. Its task reports that it has begun, and ends when the test writes
+// to standard input.
 import { once } from 'node:events'
 import { Crew, Task } from 'reprise'
 import { startWorker, type WorkerEvent } from 'reprise/workers'
 
-/** In every process the same, but for what it waits for. */
+/** The same crew in every process, apart from what it waits for. */
 export function holdingCrew(store: string, hold: () => Promise<unknown> = async () => {}) {
   const first = new Task({ name: 'first', effect: 'idempotent', run: async () => (await hold(), 'held') })
   const second = new Task({ name: 'second', effect: 'read', run: ({ outputs }) => `after ${JSON.stringify(outputs)}` })

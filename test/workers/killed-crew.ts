@@ -1,28 +1,27 @@
-// The crew of the workers that are killed: ten steps, two of them `once` calls at the same time, whose effects are
-// lines in a file.
+// The crew of workers that are killed: ten steps, two of them parallel `once` calls, whose effects are lines in a file.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel, type ScriptEntry } from 'reprise/testing'
 import { z } from 'zod'
 
-/** In all models and tools together. */
+/** Number of steps of all models and tools together. */
 export const stepsOfRun = 10
 
 const input = z.object({ claim: z.string() })
 
 export const claims = Array.from({ length: 200 }, (_, index) => `c-${index + 1}`)
 
-/** Claims that end the process, each time: in a tool, or, every second one, before their model has answered once. */
+/** Claims that end their process each time: half of them in a tool, half before their model has answered. */
 export const crashing = Array.from({ length: 10 }, (_, index) => `crash-${index + 1}`)
 
 /**
- * Claims whose model takes its time over their first step: what ends the process meanwhile leaves them where they are.
+ * Claims whose model is slow in the first step, so that they make no progress when another run ends the process.
  */
 export const slow = claims.map((claim) => `slow-${claim}`)
 const thinkingMs = 2_000
 
-// calls are fixed texts, so that each claim has a script of its own
+// each claim has its own script, since scripted calls are fixed
 const script = scriptedModel([
   ...[...claims, ...slow].flatMap((claim) => [
     ...said('Settle', claim, ['pay', 'mail']),
@@ -52,7 +51,7 @@ function said(what: string, claim: string, tools: readonly string[]): ScriptEntr
 /** `hear` receives each step, and each `once` call while it runs. */
 export function killedCrew(store: string, ledger: string, hear: (what: 'step' | 'within') => void = () => {}) {
   const done = (key: string): boolean => existsSync(ledger) && readFileSync(ledger, 'utf8').includes(` ${key}\n`)
-  /** Must not happen twice; `settle` checks its file. */
+  /** Must not happen twice. `settle` looks into the file. */
   const effect = (name: string) =>
     tool({
       name,
@@ -91,7 +90,7 @@ export function killedCrew(store: string, ledger: string, hear: (what: 'step' | 
 }
 
 async function crash(): Promise<never> {
-  // the other runs of the process are in the middle of something
+  // the other runs of the process are in progress by then
   await wait(10)
   process.kill(process.pid, 'SIGKILL')
   return new Promise<never>(() => undefined)

@@ -1,5 +1,5 @@
-// Invariants 12 and 13 with real processes and a real server: whatever is killed when, every run that is queued ends as
-// if nothing had happened.
+// Invariants 12 and 13 with real processes and a real server: whatever is killed at whatever time, every queued run
+// ends as if it had not been disturbed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFull } from '../support/full.ts'

@@ -52,7 +52,7 @@ for (const [way, advance] of Object.entries(ways)) {
   })
 }
 
-/** A queued run, in a store whose first claim is answered a second after its leases are over. */
+/** A queued run in a store that answers the first claim a second after the lease has expired. */
 async function scene(context: TestContext, meanwhile?: (inner: Store) => Promise<Lease>) {
   let passed = 0
   const clock = performance.now.bind(performance)

@@ -11,9 +11,9 @@ export function limitedCrew(store: string, ledger: string) {
     effect: 'read',
     async run({ runId }) {
       appendFileSync(ledger, `begin ${runId}\n`)
-      // for the other worker to find it in progress
+      // long enough for the other worker to find the run in progress
       while (readFileSync(ledger, 'utf8').split('started').length < 3) await wait(5)
-      // long enough for the other to begin another, if it could
+      // long enough for the other worker to begin another run, if it could
       await wait(30)
       appendFileSync(ledger, `end ${runId}\n`)
       return runId

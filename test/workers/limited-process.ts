@@ -1,4 +1,4 @@
-// A worker in a process of its own, which ends when nothing is ready.
+// A worker process that ends when no run is ready.
 import { appendFileSync } from 'node:fs'
 import { startWorker } from 'reprise/workers'
 import { limitedCrew } from './limited-crew.ts'

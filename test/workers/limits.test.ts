@@ -1,4 +1,4 @@
-// `maxRuns` of a crew: how many of its runs are in progress in all processes together.
+// `maxRuns` of a crew: the limit of its runs in progress, over all processes together.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -62,7 +62,7 @@ test('runs of other versions and runs outside workers count towards the limit', 
   assert.equal(ear.heard.filter(({ type }) => type === 'limited').length, 1)
 })
 
-test('a worker with once does not wait for runs of others when no run waits for the limit', async () => {
+test('a worker with once does not wait for runs of other processes if no ready run is left', async () => {
   const store = memoryStore()
   const { crew, hasBegun, go } = slow(store, { maxRuns: 1 })
   const kickedOff = crew.kickoff({ id: 'a', inputs: { notes: 'a' } })

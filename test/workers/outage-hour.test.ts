@@ -1,5 +1,5 @@
-// Invariants 12 and 13 over an hour in which only a part of the store is away, in virtual time: workers with real lease
-// keepers and real patience, whose clocks are the test's.
+// Invariants 12 and 13 over an hour of virtual time in which a part of the store is away. The workers are real; only
+// their clocks are fake.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Crew, Task } from 'reprise'
@@ -22,15 +22,15 @@ import type { StoreCall } from '../../src/testing/faulty-store.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-/** Under way when the outage begins. */
+/** Runs that are in progress when the outage begins. */
 const early = Array.from({ length: 6 }, (_, index) => `early-${index}`)
-/** Due in the outage: their claims, first reads and first writes meet it, again and again. */
+/** Runs that become due in the outage: their claims, first reads and first writes fail again and again. */
 const late = Array.from({ length: 6 }, (_, index) => `late-${index}`)
 const runs = [...early, ...late]
-/** The longest pause between two claims, and all ten steps. */
+/** Enough for the longest pause between two claims and for all ten steps. */
 const afterwards = 17 * minute + 20 * minute
 
-/** What of the store is away in the hour, by call. `random` gives the same numbers each time. */
+/** Which calls of the store fail in the hour. `random` returns the same numbers each time. */
 const outages: { readonly [title: string]: (call: StoreCall, random: () => number) => ReturnType<Faults> } = {
   'a lock keeps every write to journals waiting, while claims and renewals are answered': ({ name }) =>
     name === 'append' || name === 'read' ? 'unavailable' : undefined,
@@ -69,7 +69,7 @@ describe('an hour in which', () => {
   }
 })
 
-/** Ten steps of a minute each: the outage comes in the middle of every run. */
+/** A crew of ten steps of a minute each: the outage begins in the middle of a run. */
 function crewOn(store: Store, time: VirtualTime): Crew {
   const tasks = Array.from(
     { length: 10 },
@@ -86,7 +86,7 @@ function crewOn(store: Store, time: VirtualTime): Crew {
   return new Crew({ name: 'hourly', tasks, store, logger: { info: () => {}, warn: () => {} } })
 }
 
-/** On a machine of its own, as far as leases go. */
+/** A worker that is on its own machine, according to its leases. */
 function worker(crew: Crew, inner: Store, time: VirtualTime, host: string): Promise<Worker> {
   const store = { ...inner, url: `memory:${host}` }
   const world: World = {
@@ -132,7 +132,7 @@ async function whenCompleted(store: Store, time: VirtualTime): Promise<void> {
   }
 }
 
-/** From 0 to 1: the same each time. */
+/** Returns numbers from 0 to 1, the same each time. */
 function numbers(seed: number): () => number {
   let state = seed
   return () => {

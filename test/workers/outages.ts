@@ -1,4 +1,4 @@
-// What happens to the server of workers while they work: it is killed, or its disk is full.
+// Outages of the workers' server: it is killed, or its disk is full.
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,16 +10,16 @@ import { startServer, type TestServer } from '../support/servers/server.ts'
 
 export interface Troubled extends AsyncDisposable {
   readonly url: string
-  /** How often there is trouble in all. */
+  /** Number of outages. */
   readonly times: number
-  /** One time of it, from its beginning to its end. */
+  /** Causes one outage. Resolves at its end. */
   trouble(): Promise<void>
 }
 
 const awayMs = 2_000
 const smallLog = { max_wal_size: '32MB', min_wal_size: '32MB' }
 
-/** A server that is killed hard, and is away for two seconds. */
+/** A server that is killed, and is away for two seconds. */
 export async function killedServer(kind: ServerKind): Promise<Troubled> {
   const server = await startServer(kind)
   return {
@@ -35,7 +35,8 @@ export async function killedServer(kind: ServerKind): Promise<Troubled> {
 }
 
 /**
- * A server whose disk is full for two seconds after it has noticed. Rejects where this user may not mount a small one.
+ * A server whose disk is full for two seconds after a write has failed. Rejects if this user may not mount a small
+ * disk.
  */
 export async function fullDisk(kind: ServerKind): Promise<Troubled> {
   const mount = await mkdtemp(join(tmpdir(), 'reprise-disk-'))
@@ -56,14 +57,14 @@ export async function fullDisk(kind: ServerKind): Promise<Troubled> {
       await noticed(server)
       await wait(awayMs)
       rmSync(ballast)
-      // it may have ended over it
+      // the full disk may have ended it
       await server.start()
     },
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   }
 }
 
-/** Why a disk cannot be full here: an option of node:test. */
+/** `skip` of node:test: why no disk can be filled here. */
 export function withoutFullDisk(): string | false {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'only root on Linux can mount a small disk'
   try {
@@ -90,7 +91,7 @@ function fill(file: string): void {
   }
 }
 
-/** A Redis that could write only a part of a line says that, and ends. */
+/** Redis logs this and ends if it could write only a part of a line. */
 async function noticed(server: TestServer): Promise<void> {
   while (!/No space left on device|Short write/.test((await server.look()).log)) await wait(20)
 }

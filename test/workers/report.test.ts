@@ -16,7 +16,7 @@ test('metrics of a worker are in the text format of Prometheus', () => {
     { type: 'refused', runId: 'b', crew: 'claims', error: new Error('no') } as const,
     { type: 'refused', runId: 'c', error: new Error('no') } as const,
     { type: 'scheduled', runId: 'n@1', crew: 'claims', schedule: 'n', time: '' } as const,
-    { type: 'store-asked', store: 'memory:' } as const,
+    { type: 'store-polled', store: 'memory:' } as const,
     { type: 'stopping', inProgress: 0 } as const,
   ])
     metrics.record(event)
@@ -42,10 +42,10 @@ test('metrics of a worker are in the text format of Prometheus', () => {
     assert.ok(lines.includes(line), line)
 })
 
-test('every line of the metrics is valid, whatever the name of the crew', () => {
+test('every line of the metrics is valid for any name of a crew', () => {
   const metrics = createMetrics(() => new Date())
   metrics.record({ ...started, crews: ['a "quoted"\\ name\nof two lines'] })
-  metrics.record({ type: 'store-asked', store: 'memory:' })
+  metrics.record({ type: 'store-polled', store: 'memory:' })
   const text = metrics.text()
   assert.ok(text.endsWith('\n'))
   for (const line of text.split('\n').slice(0, -1))
@@ -69,7 +69,7 @@ test('a worker is healthy until it is stopped or a store has been away for half 
   now = 30_000
   const away = [{ store: 'sqlite:runs.db', since: '1970-01-01T00:00:00.000Z' }]
   assert.deepEqual(keeper.read(2), { status: 'away', inProgress: 2, away })
-  keeper.record({ type: 'store-asked', store: 'sqlite:runs.db' })
+  keeper.record({ type: 'store-polled', store: 'sqlite:runs.db' })
   assert.equal(keeper.read(2).status, 'ok')
   keeper.record({ type: 'stopping', inProgress: 2 })
   assert.equal(keeper.read(2).status, 'stopping')

@@ -1,4 +1,4 @@
-// The schedules of a worker over days, by a clock of the test's own.
+// The schedules of a worker over days, with a fake clock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
@@ -17,7 +17,7 @@ async function nightly(run: () => string = () => 'done') {
   return crew
 }
 
-/** Its time passes by sleeping; it aborts at the end. */
+/** A clock that advances by sleeping, and aborts at the end. */
 function clockUntil(from: string, end: string) {
   let now = Date.parse(from)
   const over = new AbortController()
@@ -78,7 +78,7 @@ test('times missed while no worker ran are made up by one run', async () => {
   ])
 })
 
-/** A clock that is wrong at first, and is set right after ten looks. */
+/** A clock that is wrong at first, and is corrected after ten reads. */
 function setRight(wrong: string, from: string, end: string): ReturnType<typeof clockUntil> {
   const right = clockUntil(from, end)
   const ahead = Date.parse(wrong) - Date.parse(from)

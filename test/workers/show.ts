@@ -1,6 +1,6 @@
 // npm run storm:workers -- --store postgres --server killed: many runs in workers that are killed, over a server that
-// is killed or whose disk is full, held against undisturbed ones. Prints what came of it; exits with 1 when a promise
-// was broken.
+// is killed or whose disk is full, compared with undisturbed runs. Prints the result; exits with 1 if a promise was
+// broken.
 import { parseArgs } from 'node:util'
 import { isStoreKind, storeKinds } from '../support/store-place.ts'
 import { disturbedWorkers } from './disturbed-workers.ts'
@@ -11,10 +11,10 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '200' },
     workers: { type: 'string', default: '8' },
     concurrency: { type: 'string', default: '4' },
-    /** How many of the runs end their process, each time that they are taken up. */
+    /** How many of the runs end their process each time they are claimed. */
     crashing: { type: 'string', default: '0' },
     server: { type: 'string' },
-    /** How many nodes of Restate tell the workers what to do; each is killed in turn. */
+    /** How many nodes of Restate call the workers. Each is killed in turn. */
     restate: { type: 'string' },
     /** Kill no worker. */
     calm: { type: 'boolean', default: false },

@@ -58,7 +58,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'postgres', 'redis')) {
   )
 }
 
-/** A store with one run in its queue, and workers on it. */
+/** A store with one queued run, and workers on it. */
 async function openStage(kind: StoreKind) {
   const stack = new AsyncDisposableStack()
   const folder = stack.use(await temporaryFolder())
@@ -91,7 +91,7 @@ function startWorker({ file, variables }: Bundle, url: string, leaseSeconds: num
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   return {
     process: child,
-    /** Resolves when it has said this. */
+    /** Resolves when the worker has printed this. */
     async says(wanted: string): Promise<void> {
       for (let next = await lines.next(); next.value !== wanted; next = await lines.next())
         assert.ok(!next.done, `the worker ended before it said ${wanted}`)

@@ -1,4 +1,4 @@
-// Crews for workers, and ways to see what a worker does.
+// Crews for workers, and functions to observe a worker.
 import { Agent, Crew, Task, type CrewOptions } from 'reprise'
 import type { Store } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
@@ -16,7 +16,7 @@ export function claims(store: Store, options: Partial<CrewOptions> = {}) {
   return new Crew({ name: 'claims', agents: [agent], store, ...options, tasks: options.tasks ?? tasks })
 }
 
-/** A crew of one function, which waits until it is released. */
+/** A crew of one function, which waits until the test releases it. */
 export function slow(store: Store, options: Partial<CrewOptions> = {}) {
   const begun: string[] = []
   const beginning = Promise.withResolvers<void>()
@@ -39,7 +39,7 @@ export function slow(store: Store, options: Partial<CrewOptions> = {}) {
   return { crew, begun, hasBegun: beginning.promise, go: () => going.resolve() }
 }
 
-/** Ends when nothing is ready. */
+/** Runs a worker until no run is ready. Returns its events. */
 export async function workOnce(crews: readonly Crew[], options: WorkerOptions = {}): Promise<WorkerEvent[]> {
   const events: WorkerEvent[] = []
   const worker = await startWorker(crews, { once: true, onEvent: (event) => events.push(event), ...options })
@@ -47,7 +47,7 @@ export async function workOnce(crews: readonly Crew[], options: WorkerOptions = 
   return events
 }
 
-/** Resolves when there was such an event. */
+/** Resolves when there has been such an event. */
 export function hearing() {
   const heard: WorkerEvent[] = []
   const waiting: { readonly fits: (event: WorkerEvent) => boolean; readonly resolve: () => void }[] = []

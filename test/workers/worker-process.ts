@@ -1,5 +1,5 @@
-// A worker process that prints a line for each thing it has done. With a port, it is called by Restate
-// there, which every worker of the fleet is: they share the port.
+// A worker process that prints a line for each step. With a port, Restate calls it there; the workers of a fleet share
+// the port.
 import { restateDispatcher } from 'reprise/restate'
 import { startWorker } from 'reprise/workers'
 import { killedCrew } from './killed-crew.ts'

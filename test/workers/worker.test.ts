@@ -101,7 +101,7 @@ test('a worker keeps to its concurrency and to maxRuns of each crew', async () =
   const worker = await startWorker([crew, others], { concurrency: 3, once: true, onEvent: ear.onEvent })
   await ear.until((event) => event.type === 'left' && event.runId === 'f')
   await ear.until((event) => event.type === 'claimed' && event.runId === 'b')
-  // whatever is claimed next is claimed by now
+  // long enough for the next claims
   await crew.runs().page()
   assert.deepEqual(new Set(claimed(ear.heard)), new Set(['a', 'b', 'e', 'f']))
   assert.match(worker.metrics(), /^reprise_worker_runs_in_progress\{crew="slow"\} 2$/m)
@@ -110,7 +110,7 @@ test('a worker keeps to its concurrency and to maxRuns of each crew', async () =
   assert.equal(begun.length, 8)
 })
 
-test('a stopped worker hands runs back between two steps, and another worker continues them after the last step', async () => {
+test('a stopped worker releases its runs between two steps, and another worker continues them there', async () => {
   const store = memoryStore()
   const { crew, begun, go } = slow(store)
   const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
@@ -211,7 +211,7 @@ test('a failed run stays failed, and an unreadable run does not stop the worker'
   const events = await workOnce([crew], { concurrency: 1 })
   const refused = events.filter((event) => event.type === 'refused')
   assert.match(String(refused[0]?.error), /the disk cannot be read/)
-  // at once, then after a second, for which a worker that ends does not wait
+  // the second try comes at once; a worker with `once` does not wait a second for the third
   assert.equal(refused.length, 2)
   assert.equal((await crew.run('fine').view()).status, 'completed')
   const failed = events.find((event) => event.type === 'left' && event.runId === 'failing')
@@ -270,7 +270,7 @@ test('a claim answered after the stop is released, and a claim never answered is
   assert.equal((await crew.run('a').view()).status, 'completed')
 })
 
-test('crews that each have a store in memory are each served from their own', async () => {
+test('crews with a store in memory each are served from their own stores', async () => {
   const crews = ['one', 'two'].map((name) => claims(memoryStore(), { name }))
   for (const crew of crews) await crew.enqueue({ id: crew.name, inputs: { notes: 'x' } })
   await workOnce(crews)
@@ -307,7 +307,7 @@ test('a worker claims only the versions that its crew accepts', async () => {
   assert.deepEqual(claimed(events), ['of-1', 'of-2'])
 })
 
-test('the schedules of its crews are kept in the queue, ahead of their time', async () => {
+test('a worker enqueues the next run of each schedule before it is due', async () => {
   const crew = claims(memoryStore())
   const schedule = await crew.schedule({ name: 'nightly', cron: '0 2 * * *', inputs: { notes: 'x' } })
   const events = await workOnce([crew])
@@ -346,14 +346,14 @@ test('the name of a worker is shown as the holder of its runs, and proves nothin
 
 test('startWorker refuses invalid crews and options before it starts', async () => {
   const store = memoryStore()
-  await assert.rejects(startWorker([]), /the list of crews is empty; give at least one/)
+  await assert.rejects(startWorker([]), /the list of crews is empty; pass at least one/)
   await assert.rejects(
     startWorker(claims(store) as never),
     /the first argument of startWorker is .*; give a list of crews/,
   )
   await assert.rejects(
     startWorker([claims(store)], { port: 0, host: '192.0.2.1' }),
-    /cannot serve health and metrics on port 0 of 192\.0\.2\.1: .*; give another port or host/,
+    /cannot serve health and metrics on port 0 of 192\.0\.2\.1: .*; choose another port or host/,
   )
   await assert.rejects(startWorker([claims(store)], { concurrency: 0 }), /concurrency is 0; give a whole number/)
   for (const name of ['', ' ', ' a', 'a\nb', 'a\u001B[2Jb', 'a\u2028b', '\u202Eb', 'x'.repeat(101), 7 as never])

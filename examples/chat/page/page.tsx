@@ -1,4 +1,5 @@
-// The page: `useChat` of the AI SDK, and what a message of a run is made of. Of Reprise it knows only types.
+// The page of the chat: `useChat` of the AI SDK, and a component for each part of a message. It imports only types of
+// Reprise.
 import { useChat } from '@ai-sdk/react'
 import {
   DefaultChatTransport,
@@ -13,12 +14,12 @@ import type { QuestionData, RunUIMessage, TaskData } from 'reprise/ui'
 
 type Part = RunUIMessage['parts'][number]
 
-function Page({ id, begun }: { readonly id: string; readonly begun: RunUIMessage[] }) {
+function Page({ id, initialMessages }: { readonly id: string; readonly initialMessages: RunUIMessage[] }) {
   const [notes, setNotes] = useState('Policy P-77, a pipe burst and there is water in the cellar.')
   const { messages, sendMessage, addToolApprovalResponse, status, error } = useChat<RunUIMessage>({
     id,
-    messages: begun,
-    resume: begun.length > 0, // a page that is loaded again asks for what there is
+    messages: initialMessages,
+    resume: initialMessages.length > 0, // a reloaded page follows the run again
     transport: new DefaultChatTransport({ api: '/api/chat' }),
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   })
@@ -96,7 +97,7 @@ function Task({ task: { name, status, error } }: { readonly task: TaskData }) {
   )
 }
 
-const ends: { readonly [state: string]: string } = {
+const stateWords: { readonly [state: string]: string } = {
   'input-available': 'at work',
   'approval-requested': 'waits for you',
   'approval-responded': 'answered',
@@ -115,7 +116,7 @@ function Tool({
   const asks = part.state === 'approval-requested'
   return (
     <div className={asks ? 'tool asks' : 'tool'} data-testid={`tool-${getToolName(part)}`}>
-      <strong>{getToolName(part)}</strong> <span className="badge">{ends[part.state] ?? part.state}</span>
+      <strong>{getToolName(part)}</strong> <span className="badge">{stateWords[part.state] ?? part.state}</span>
       <br />
       <code>{JSON.stringify(part.input)}</code>
       {part.state === 'output-available' && (
@@ -136,7 +137,7 @@ function Tool({
   )
 }
 
-/** Approvals are shown with their tools. This shows the other question: a call that may or may not have happened. */
+/** Tool approvals are shown with their tools. This is the other question: whether a call happened. */
 function Question({ question, run }: { readonly question: QuestionData; readonly run: () => void }) {
   if (question.kind === 'call' || question.status !== 'open') return undefined
   return (
@@ -151,7 +152,7 @@ function Question({ question, run }: { readonly question: QuestionData; readonly
   )
 }
 
-/** The id of the chat is in the address, so that a page that is loaded again is the same chat. */
+/** The id of the chat is in the URL, so that a reloaded page shows the same chat. */
 function chatId(): string {
   const address = new URL(location.href)
   const known = address.searchParams.get('chat')
@@ -164,5 +165,5 @@ function chatId(): string {
 
 const id = chatId()
 const response = await fetch(`/api/chat/${encodeURIComponent(id)}`)
-const begun = response.status === 200 ? ((await response.json()) as RunUIMessage[]) : []
-createRoot(document.querySelector('#page') as Element).render(<Page id={id} begun={begun} />)
+const initialMessages = response.status === 200 ? ((await response.json()) as RunUIMessage[]) : []
+createRoot(document.querySelector('#page') as Element).render(<Page id={id} initialMessages={initialMessages} />)

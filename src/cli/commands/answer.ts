@@ -44,7 +44,7 @@ export const answerCommand: Command<AnswerOptions> = {
       .option('--output <json>', 'use this output instead, for replace')
       .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600')
       .option('--by <name>', 'who answers (default: your login name)')
-      .option('--note <text>', 'kept with the answer'),
+      .option('--note <text>', 'stored with the answer'),
   examples: [`reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`],
   action: answer,
 }
@@ -78,7 +78,7 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   return exitCodes.done
 }
 
-/** QUESTION_NOT_FOUND, QUESTION_ANSWERED. A usage error if no question is named without a terminal. */
+/** Rejects with QUESTION_NOT_FOUND or QUESTION_ANSWERED, or with a UsageError if none is named without a terminal. */
 async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<AskedQuestion> {
   const { questions: open } = await readRunTree(store, run)
   const [first] = open
@@ -116,7 +116,7 @@ async function askForDecision(
   return askQuestion(terminal, question)
 }
 
-/** The given fields. The library checks whether they fit the question. */
+/** Parses the fields of the decision. The library checks whether they fit the question. */
 function readFields({ reason, result, input, feedback, output, to }: AnswerOptions): {
   readonly [field: string]: unknown
 } {

@@ -61,7 +61,7 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
   const observed = observeStore(store, (entry, trial) => {
     if (entry.type === 'run.created' && entry.parent) origins.set(trial, entry.parent.run)
     if (entry.type !== 'run.completed' && entry.type !== 'run.failed') return
-    // child runs of trials are not shown
+    // child runs of trials are not printed
     if (parentRunId(trial) !== undefined) return
     const words = `${entry.type === 'run.completed' ? 'done' : 'failed'} on run ${origins.get(trial) ?? trial}`
     terminal.err.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
@@ -69,8 +69,8 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
   using interrupt = stopOnInterrupt(terminal.err)
   try {
     const crew = found.with({ store: observed.store })
-    const these = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
-    const runs = these ? these.map(({ run }) => run) : (options.runs ?? 20)
+    const namedRows = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
+    const runs = namedRows ? namedRows.map(({ run }) => run) : (options.runs ?? 20)
     const count = typeof runs === 'number' ? (await crew.runs().page(runs)).length : runs.length
     const expected = describeExpectation(task, count, typeof runs === 'number', await trialEstimate(crew, task))
     for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)

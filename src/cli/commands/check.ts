@@ -48,7 +48,7 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
     )
   const [first] = stranded
   if (first?.outcome === 'orphaned') {
-    const words = 'give the tasks that were renamed their earlier names (was), or decide for each run'
+    const words = 'add the earlier names of renamed tasks (was), or decide for each run'
     const plan = commands.advice({
       type: 'command',
       to: 'see what it would do',
@@ -60,7 +60,7 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
   return stranded.length > 0 ? exitCodes.failed : exitCodes.done
 }
 
-/** The unfinished runs of other crews in the same stores, by crew. A crew that got another name is one of these. */
+/** Counts unfinished runs of other crews in the same stores, by crew: a renamed crew appears under its old name. */
 async function countUnchecked(crews: readonly Crew[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const place of new Set(crews.map(({ store }) => store))) {
@@ -87,7 +87,7 @@ const columns: readonly Column<RunCheck>[] = [
   { title: 'why', value: ({ reasons }) => reasons.join('; '), shrinkTo: 30 },
 ]
 
-/** The cost of the tasks that are left. */
+/** The expected cost of the remaining tasks. */
 function costWords(estimate: RunCheck['estimate']): string {
   if (!estimate) return ''
   if (estimate.usage === undefined) return 'unknown'

@@ -1,5 +1,5 @@
 // `reprise copy`: copies all or some runs of a store into another one. A run that is being executed or cannot be copied
-// is named with the reason, and the others are copied; the same command copies it later.
+// is skipped and named with the reason; repeating the command copies it later.
 import { runArgument, statusesOption, timeOption, wholeNumber, readMoment } from '../options.ts'
 import { mapConcurrently, readConcurrency } from '../../crew/verbs/shared-options.ts'
 import { defined } from '../../base/options.ts'
@@ -67,20 +67,20 @@ export const copyCommand: Command<CopyOptions> = {
 
 async function copy({ terminal, args, options, commands }: Invocation<CopyOptions>): Promise<ExitCode> {
   const [from = '', to = '', ...names] = args.filter((word) => word !== undefined)
-  await checkPlaces(from, to, options.store)
+  await checkStores(from, to, options.store)
   commands.setStore({ store: from })
   const choose = chooser(options, names)
   const concurrency = readConcurrency(options.concurrency)
   const { dryRun = false } = options
-  await using opened = await openPlace(from)
+  await using opened = await openDisposable(from)
   const source = opened.store
   // options are checked before the second store is created
   const chosen = await choose(source)
-  const unmade = dryRun ? await missingStore(to) : undefined
-  await using other = await openPlace(unmade === undefined ? to : 'memory:')
+  const missingTarget = dryRun ? await missingStore(to) : undefined
+  await using other = await openDisposable(missingTarget === undefined ? to : 'memory:')
   const target = other.store
   if (source.url === target.url)
-    throw new RepriseError('OPTION_INVALID', `both places are ${source.url}; give another one to copy to`)
+    throw new RepriseError('OPTION_INVALID', `both stores are ${source.url}; name another one to copy to`)
   using progress = openCopyProgress(terminal, chosen.length, dryRun)
   const engines = copyEngines(source, target)
   let failure: { readonly error: unknown } | undefined
@@ -103,37 +103,35 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   if (failure) throw failure.error
   const runs = copied.filter((run) => run !== undefined)
   if (!terminal.json && dryRun) printCopies(terminal, runs)
-  return reportCopy(terminal, { runs, from: source.url, to: unmade ?? target.url, dryRun })
+  return reportCopy(terminal, { runs, from: source.url, to: missingTarget ?? target.url, dryRun })
 }
 
-/** Called before a store is opened. A usage error; RUN_NOT_FOUND if the first store does not exist. */
-async function checkPlaces(from: string, to: string, store: string | undefined): Promise<void> {
+/** Before a store is opened, rejects with a UsageError, or with RUN_NOT_FOUND if the first store does not exist. */
+async function checkStores(from: string, to: string, store: string | undefined): Promise<void> {
   if (store !== undefined)
     throw new UsageError('copy has no --store: name the store to copy from, then the one to copy to')
-  const passing = [from, to].find((url) => /^memory:/i.test(url))
-  if (passing !== undefined)
-    throw new UsageError(
-      `${passing} is gone with this process; name a store that stays, such as sqlite:path/to/runs.db`,
-    )
+  const inMemory = [from, to].find((url) => /^memory:/i.test(url))
+  if (inMemory !== undefined)
+    throw new UsageError(`${inMemory} ends with this process; name a persistent store, such as sqlite:path/to/runs.db`)
   const missing = await missingStore(from)
   if (missing !== undefined)
     throw new RepriseError('RUN_NOT_FOUND', `there is nothing at ${missing} to copy from; give the URL of a store`)
 }
 
-async function openPlace(url: string): Promise<AsyncDisposable & { readonly store: Store }> {
+async function openDisposable(url: string): Promise<AsyncDisposable & { readonly store: Store }> {
   const store = await openStore(url)
   return { store, [Symbol.asyncDispose]: () => store.close() }
 }
 
 async function copyChosen(engines: CopyEngines, chosen: RunRow, dryRun: boolean): Promise<CopiedRun> {
   const { run: runId, crew } = chosen
-  // before the copy: it parks the run in the first store
+  // read before the copy, which parks the run in the first store
   const status = await rowStatus(engines.from.store, chosen)
   try {
     const { row, ...copied } = await copyRun(engines, runId, dryRun)
     return { runId, crew, status: endedStatus(row) ?? status, ...copied }
   } catch (error) {
-    if (!RepriseError.isInstance(error) || !aboutOneRun.has(error.code)) throw error
+    if (!RepriseError.isInstance(error) || !runErrors.has(error.code)) throw error
     return { runId, crew, status, outcome: 'refused', runs: 0, entries: 0, bytes: 0, error }
   }
 }
@@ -143,8 +141,8 @@ function endedStatus({ status }: RunRow): 'completed' | 'cancelled' | undefined 
   return status === 'completed' || status === 'cancelled' ? status : undefined
 }
 
-/** Any other error is about a store, and stops the command. */
-const aboutOneRun: ReadonlySet<string> = new Set([
+/** Errors that concern a single run. Any other error concerns a store, and stops the command. */
+const runErrors: ReadonlySet<string> = new Set([
   'BLOB_MISSING',
   'JOURNAL_DAMAGED',
   'LEASE_LOST',
@@ -157,13 +155,13 @@ const aboutOneRun: ReadonlySet<string> = new Set([
   'SEQ_CONFLICT',
 ])
 
-/** The rows of the runs to copy, oldest first: of equal outputs, the newest must be found in the second store too. */
+/** Chooses the runs to copy. Sorts them oldest first: of equal outputs, the newest must stay the newest in the copy. */
 function chooser({ crew, status, since, until }: CopyOptions, names: readonly string[]) {
   const createdFrom = since === undefined ? undefined : readMoment('--since', since)
   const createdTo = until === undefined ? undefined : readMoment('--until', until)
   const filter = defined({ createdFrom, createdTo, status: status && storedStatuses(status) })
   if (names.length > 0 && (crew !== undefined || Object.keys(filter).length > 0))
-    throw new UsageError('name the runs to copy, or say with options which ones fit, not both')
+    throw new UsageError('name the runs to copy, or select them with options, not both')
   return async (store: Store): Promise<RunRow[]> => {
     const chosen = new Map<string, RunRow>()
     for (const name of names) {
@@ -188,14 +186,14 @@ function openCopyProgress(
 ): Disposable & { onRun(run: CopiedRun): void } {
   const block = terminal.openBlock()
   let isOpen = true
-  let looked = 0
+  let finished = 0
   let bytes = 0
   return {
     onRun(run) {
-      looked += 1
+      finished += 1
       bytes += run.bytes
       if (terminal.json) terminal.record(copyRecord(run))
-      if (block) block.draw([[`  ${looked} of ${plural(total, 'run')} · ${amount(bytes)} bytes · ${run.runId}`]])
+      if (block) block.draw([[`  ${finished} of ${plural(total, 'run')} · ${amount(bytes)} bytes · ${run.runId}`]])
       else if (run.outcome === 'copied' && !dryRun)
         terminal.err.line(`copied run ${run.runId}: ${run.status}, ${entriesWord(run.entries)}`)
     },

@@ -72,7 +72,7 @@ function readProjectOptions(name: string | undefined, { model, yaml }: CreateOpt
 }
 
 function install(folder: string, err: Channel): boolean {
-  // the standard output is for data
+  // npm prints to standard error: standard output is for data
   const { status, error } = spawnSync('npm', ['install'], {
     cwd: folder,
     stdio: ['ignore', 2, 2],
@@ -81,7 +81,10 @@ function install(folder: string, err: Channel): boolean {
   })
   if (status === 0) return true
   const why = error ? error.message : `code ${status}`
-  err.line({ text: 'error:', format: 'red' }, ` npm install ended with ${why}; the project is there: run it again`)
+  err.line(
+    { text: 'error:', format: 'red' },
+    ` npm install ended with ${why}; the project was created: run it again there`,
+  )
   return false
 }
 
@@ -108,7 +111,7 @@ const languages = [
   { value: true, label: 'YAML', note: 'config/agents.yaml and config/tasks.yaml, as CrewAI has them' },
 ]
 
-/** Undefined if the person left. An unusable answer is refused with the reason, and asked for again. */
+/** Returns undefined if the person leaves. Explains an invalid answer, and asks again. */
 export async function askProject(
   given: Partial<ProjectOptions>,
   defaults: ProjectOptions,
@@ -122,7 +125,7 @@ export async function askProject(
   return yaml === undefined ? undefined : { name, model, yaml }
 }
 
-/** A usage error for a name that npm does not accept, or that is taken in this folder. */
+/** Throws a UsageError for a name that npm refuses, or whose folder is not empty. */
 function checkNewName(name: string): void {
   checkName(name)
   checkFolder(name)

@@ -32,17 +32,14 @@ async function doctor({ terminal, args, options, commands }: Invocation<CrewOpti
   const [file = options.file] = args
   const { crews, checks } = await checkCrews(file, options.crew, commands)
   commands.setStore(locateStore(crews[0]?.store, commands.file))
-  const all = [...checkSurroundings(), ...checks, ...(await checkStores(options.store, crews, commands))]
+  const all = [...checkEnvironment(), ...checks, ...(await checkStores(options.store, crews, commands))]
   for (const check of all) {
     if (terminal.json) terminal.record(check)
     else printDoctorCheck(terminal.out, check)
   }
   const failed = all.filter(({ state }) => state === 'fail').length
   const warned = all.filter(({ state }) => state === 'warn').length
-  const words = [
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(warned > 0 ? [`${plural(warned, 'thing')} to know about`] : []),
-  ]
+  const words = [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [plural(warned, 'warning')] : [])]
   terminal.err.line(words.join(', ') || 'all is well')
   return failed > 0 ? exitCodes.failed : exitCodes.done
 }
@@ -67,9 +64,9 @@ interface FoundCrews {
   readonly checks: readonly Check[]
 }
 
-const lookAgain: CommandNext = { type: 'command', to: 'look again', words: ['doctor'], takes: 'crew' }
+const checkAgain: CommandNext = { type: 'command', to: 'check again', words: ['doctor'], takes: 'crew' }
 
-/** Whether the crews can be loaded, and have what their models and telemetry need. */
+/** Checks whether the crews can be loaded, and whether their models and telemetry have what they need. */
 async function checkCrews(
   file: string | undefined,
   wanted: string | undefined,
@@ -78,7 +75,7 @@ async function checkCrews(
   try {
     const path = file ?? usualFile()
     if (path === undefined) {
-      const next = commands.advice({ type: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' })
+      const next = commands.advice({ type: 'command', to: 'or create a project', words: ['create'], takes: 'nothing' })
       const words = `name one with --file (commands on stored runs need none), ${next}`
       return { crews: [], checks: [warn('crew', 'there is no file of a crew in this folder', words)] }
     }
@@ -93,7 +90,7 @@ async function checkCrews(
     })
     return { crews, checks: [...loaded, ...checkModels(crews, commands), ...checkTelemetry(crews)] }
   } catch (error) {
-    return { crews: [], checks: [fail('crew', messageOf(error), `correct that, and ${commands.advice(lookAgain)}`)] }
+    return { crews: [], checks: [fail('crew', messageOf(error), `correct that, and ${commands.advice(checkAgain)}`)] }
   }
 }
 
@@ -108,7 +105,7 @@ function checkModels(crews: readonly Crew[], commands: Commands): Check[] {
       return fail(
         'model',
         messageOf(error),
-        keyless ? 'set it in the environment, or in .env' : `then ${commands.advice(lookAgain)}`,
+        keyless ? 'set it in the environment, or in .env' : `then ${commands.advice(checkAgain)}`,
       )
     }
   })
@@ -124,20 +121,12 @@ function checkTelemetry(crews: readonly Crew[]): Check[] {
   ]
 }
 
-/** Node, the package, the terminal and the environment. Only the names of keys are printed. */
-function checkSurroundings(): Check[] {
-  return [
-    // main.ts has refused an older Node
-    checkRuntime(),
-    ok('reprise', version()),
-    checkTerminal(),
-    checkEnvFile(),
-    ...checkVariables(),
-    checkKeys(),
-  ]
+/** Checks Node, the package, the terminal and the environment. Prints no values of keys, only their names. */
+function checkEnvironment(): Check[] {
+  return [checkRuntime(), ok('reprise', version()), checkTerminal(), checkEnvFile(), ...checkVariables(), checkKeys()]
 }
 
-/** Bun and Deno have a version of Node too. */
+/** Always ok: main.ts has refused an older Node. Bun and Deno report a version of Node, too. */
 function checkRuntime(): Check {
   const { versions, platform, arch } = process
   const name = ['bun', 'deno'].find((other) => versions[other] !== undefined) ?? 'node'
@@ -189,6 +178,6 @@ function checkVariables(): Check[] {
 function checkKeys(): Check {
   const set = providers.flatMap((provider) => provider.keys).filter((name) => firstSet([name]) !== undefined)
   // the check of the crew's models reports a missing key
-  if (set.length === 0) return ok('keys', 'none of a model provider is set')
+  if (set.length === 0) return ok('keys', 'no key of a model provider is set')
   return ok('keys', `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set`)
 }

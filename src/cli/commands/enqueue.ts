@@ -45,14 +45,14 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
   const inputs = readInputs(options)
   const found = await loadCrewForId(args[0], options, options.id)
   const values = commands.file === undefined ? [] : [commands.file]
-  // composed before the store is known: a worker loads the crew's file, which names the store
+  // written before the store is set: a worker loads the crew's file, which names the store
   const work = commands.advice({ type: 'command', to: 'execute it', words: ['worker'], values })
   commands.setStore(locateStore(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   try {
     const crew = found.with({ store })
     const run = await withMissingInputs(terminal, crew, inputs, (all) =>
-      // only the crew's file has the type of its inputs; the library checks them
+      // only the crew's file knows the type of its inputs; the library checks them
       crew.enqueue(defined({ id, priority, delay, inputs: all }) as Enqueue),
     )
     const { status, dueAt } = await run.view()

@@ -30,7 +30,7 @@ async function exportRun(invocation: Invocation<{ readonly force?: boolean }>): 
     throw new UsageError(`${file} exists; name another file, or give --force to overwrite it`)
   await exportRunToFile(engine.store, run, file)
   if (terminal.json) terminal.record({ runId: run, file })
-  const next = { type: 'command', to: 'take it in', words: ['import', file], takes: 'nothing' } as const
+  const next = { type: 'command', to: 'import it', words: ['import', file], takes: 'nothing' } as const
   terminal.err.line(`exported run ${run}; ${commands.advice(next)}`)
   return exitCodes.done
 }

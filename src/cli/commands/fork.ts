@@ -60,7 +60,7 @@ interface ForkCommandOptions extends NewRunOptions {
 
 interface ReplayCommandOptions extends NewRunOptions {
   readonly task?: string
-  /** CrewAI's name for it. */
+  /** CrewAI's name for `task`. */
   readonly taskId?: string
 }
 
@@ -143,7 +143,7 @@ type OwnOptions = Pick<ForkOptions, 'from' | 'retry' | 'outputs' | 'by'> & { rea
 
 async function executeNewRun(
   invocation: Invocation<NewRunOptions>,
-  readOwn: (crew: Crew, store: Store, sourceRun: () => Promise<string>) => Promise<OwnOptions>,
+  readOwnOptions: (crew: Crew, store: Store, sourceRun: () => Promise<string>) => Promise<OwnOptions>,
   verb: 'fork' | 'refresh' = 'fork',
 ): Promise<ExitCode> {
   const { options, terminal } = invocation
@@ -152,7 +152,7 @@ async function executeNewRun(
 
   const readRequest = async (crew: Crew, store: Store): Promise<ForkOptions & OwnOptions> => {
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
-    const own = await readOwn(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
+    const own = await readOwnOptions(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
     const through = await findTaskName(crew, options.through)
     const { effects, only, stale, id } = options
     return {
@@ -192,7 +192,7 @@ async function executeNewRun(
   })
 }
 
-/** If the id exists, that run would be resumed, so the resume is planned. */
+/** Plans the fork; if a run with the id exists, it would be resumed, so plans that resume. */
 async function planNewRun(crew: Crew, store: Store, request: ForkOptions): Promise<Plan> {
   const { id, by: _, ...planned } = request
   if (id === undefined || !(await store.row(id))) return crew.plan({ of: 'fork', ...planned })
@@ -204,13 +204,12 @@ function ignoreRefusal(error: unknown): undefined {
   throw error
 }
 
-// Prints a plan for people: the library's lines, wrapped, with colours for what is executed.
-
 const formats: { readonly [A in PlannedTask['action']]: Format } = { execute: 'yellow', edit: 'cyan', inherit: 'dim' }
 
+/** Prints the library's lines of a plan, wrapped, with colours for the actions. */
 export function printPlan(channel: Channel, plan: Plan): void {
   const names = Math.max(0, ...plan.tasks.map((planned) => planned.task.length))
-  // under the reasons, unless long names leave no room
+  // wrapped rows begin below the reasons, unless long names leave no room
   const column = '  execute  '.length + names + 2
   const indent = column > channel.width / 2 ? '  execute  '.length : column
   for (const { type, text, action } of planLines(plan)) {

@@ -32,7 +32,7 @@ async function importRun(invocation: Invocation<{ readonly as?: string }>): Prom
   const { runId, crew, status, entries, existed } = imported
   if (terminal.json) terminal.record(imported)
   else terminal.out.line(runId)
-  const words = existed ? 'was there already, just like that' : `imported: ${status}, ${entriesWord(entries)}`
+  const words = existed ? 'was already there, unchanged' : `imported: ${status}, ${entriesWord(entries)}`
   terminal.err.line(`run ${runId} of crew ${crew} ${words}; ${commands.advice({ type: 'show', runId })}`)
   return exitCodes.done
 }

@@ -29,7 +29,7 @@ async function invalidate(invocation: Invocation<{ readonly by?: string }>): Pro
   const signed = readSigner(options.by)
   await sendMessage(engine, run, { type: 'invalidate', task, ...signed })
   if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
-  terminal.err.line(`task ${task} of run ${run} is to be executed again`)
+  terminal.err.line(`task ${task} of run ${run} will be executed again`)
   terminal.err.line(await whatNext(commands, engine.store, run))
   return exitCodes.done
 }

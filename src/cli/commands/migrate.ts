@@ -50,11 +50,11 @@ function isServer(url: string): boolean {
 }
 
 function migrationWords({ store, before, layout }: MigrationResult): string {
-  if (layout === null) return `${store} is not there yet: the first run makes it`
+  if (layout === null) return `${store} does not exist yet; the first run creates it`
   if (before === layout) return `${store} is up to date: layout ${layout}`
   return before === null
-    ? `${store} was made: layout ${layout}`
-    : `${store} had layout ${before}, and now has ${layout}`
+    ? `${store} was created with layout ${layout}`
+    : `${store} was migrated from layout ${before} to ${layout}`
 }
 
 /** Only the SQL goes to the standard output, for a file or psql. */
@@ -94,7 +94,7 @@ async function migrateFile(url: string): Promise<MigrationResult> {
   const { scheme } = splitUrl(url)
   const path = storePath(url)
   if (path === undefined || (scheme !== 'sqlite' && scheme !== 'file'))
-    throw new UsageError(`${url} keeps nothing that could be brought up to date; name another store with --store`)
+    throw new UsageError(`${url} is not persistent, so there is nothing to migrate; name another store with --store`)
   const { exists, layout, newest } = await inspectStore(scheme, path)
   if (!exists) return { store: url, before: null, layout: null }
   const store = await openStore(url)

@@ -31,7 +31,7 @@ export const pruneCommand: Command<PruneOptions> = {
       .option('--file <file>', storeFileArgument)
       .addOption(new Option('--all', 'all runs, whatever their status').conflicts(['olderThan', 'keep', 'status']))
       .option('--older-than <age>', 'last updated longer ago than 30d, 12h or 2w, or before 2026-01-31')
-      .option('--keep <number>', 'spare this many of the newest runs of each crew', wholeNumberOrZero)
+      .option('--keep <number>', 'keep this many of the newest runs of each crew', wholeNumberOrZero)
       .addOption(statusesOption('default: completed, cancelled and failed'))
       .option('--crew <name>', 'only runs of this crew, and its backtests')
       .option('--dry-run', 'list the runs that would be deleted, and delete nothing')
@@ -44,9 +44,9 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
   const { terminal, options } = invocation
   const { all = false, olderThan, keep, status, crew, dryRun = false, yes = false } = options
   if (!all && olderThan === undefined && keep === undefined && status === undefined) {
-    const words = 'prune has no limit; give it --older-than, --keep, --status or --all'
+    const words = 'prune must know which runs to delete; give --older-than, --keep, --status or --all'
     throw new UsageError(words, {
-      next: { type: 'command', to: 'see first', words: ['prune', '--older-than', '30d', '--dry-run'] },
+      next: { type: 'command', to: 'preview it', words: ['prune', '--older-than', '30d', '--dry-run'] },
     })
   }
   const limits = {
@@ -78,7 +78,7 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
   return reportPrune(invocation, await pruneCrew(engine, crew, limits), asks)
 }
 
-/** The runs of a crew include its backtests. */
+/** Deletes runs of a crew, and of its backtests. */
 async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<PruneResult> {
   if (crew === undefined) return pruneRuns(engine, {}, limits)
   const own = await pruneRuns(engine, { crew }, limits)

@@ -1,4 +1,4 @@
-// `reprise requeue`: has a worker continue a run that otherwise waits for `resume`. It does not load the crew's code.
+// `reprise requeue`: lets a worker continue a run that would otherwise wait for `resume`. It loads no crew's code.
 import { runArgument, signerOption, withStore, readSigner } from '../options.ts'
 import { requeue } from '../../engine/inbox/send-message.ts'
 import { canRequeue } from '../../runs/find.ts'

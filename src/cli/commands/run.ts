@@ -52,7 +52,7 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
       crew,
       inputs,
       (all): Promise<Run> =>
-        // only the crew's file has the type of its inputs; the library checks them
+        // only the crew's file knows the type of its inputs; the library checks them
         crew.kickoff({ ...given, ...defined({ inputs: all }) } as KickoffOptions).started,
     )
   })

@@ -78,7 +78,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
     const { status, crew, parent, since, until, backtests } = options
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
     const next = commands.advice({ type: narrowed ? 'runs' : 'kickoff' })
-    terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
+    terminal.err.line(`no runs${narrowed ? ' match' : ''}; ${next}`)
   }
   if (!terminal.json) {
     for (const { runId, why } of matches.filter(isGivenUpReason)) {
@@ -88,7 +88,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
     }
   }
   if (more) {
-    const limit = Math.min(options.limit * 5, mostListed)
+    const limit = Math.min(options.limit * 5, maxLimit)
     const next = commands.advice({ type: 'again', to: 'list more', words: ['--limit', String(limit)] })
     terminal.err.line(`there are more runs than these; ${next}`)
   }
@@ -96,7 +96,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
 }
 
 /** The largest number that --limit takes. */
-const mostListed = 999_999
+const maxLimit = 999_999
 
 async function printRunTable(
   channel: Channel,
@@ -108,9 +108,9 @@ async function printRunTable(
   const withWorker = found.some((summary) => summary.holder?.name !== undefined)
   const now = new Date()
   const time = (at: string): string => shortTime(at, now)
-  // rather shorten the time than cut an id
   const withFailed = found.some(({ failed }) => failed > 0)
   const columns = { withCost, withFailed, withParent, withWorker }
+  // first shorten times, then cut ids
   const whole = [longTime, time].map((shown) => runColumns({ id: (run) => run, time: shown, ...columns }))
   const fitting = whole.find((shown) => tableWidth(shown, found) <= channel.width)
   if (fitting) {
@@ -168,7 +168,7 @@ async function readFilter(engine: Engine, options: RunsOptions): Promise<RunsFil
   }
 }
 
-/** The id may belong to a deleted run: its forks still name it. */
+/** Returns the id of the parent. It may be the id of a deleted run, which its forks still name. */
 async function parentId({ store }: Engine, name: string): Promise<string> {
   const { findRun } = await import('../find/find-run.ts')
   try {

@@ -20,7 +20,7 @@ interface Row {
   readonly cron: string
   readonly timezone: string
   readonly priority: string
-  /** In ISO 8601. */
+  /** In ISO 8601; null if the schedule has no further time. */
   readonly next: string | null
   readonly runId: string | null
   /** The status of the next run; null if it is not queued. */
@@ -32,7 +32,7 @@ export const scheduleCommand: Command<ScheduleOptions> = {
     withRemoved(
       command
         .argument('[file]', fileArgument)
-        .option('--enqueue', 'put the next run of each into the queue, as a worker does'),
+        .option('--enqueue', 'queue the next run of each schedule, as a worker does'),
       '--end <name>',
       `${scheduleInCode}; to end one, remove that call and cancel its next run`,
     ),
@@ -47,8 +47,8 @@ async function schedule(invocation: Invocation<ScheduleOptions>): Promise<number
   const rows: Row[] = []
   for (const crew of crews) {
     if (options.enqueue && (await crew.schedules()).length > 0) await enqueueAll(crew, options.store)
-    await withCrewStore(invocation, crew, async ({ crew: its, store }) => {
-      rows.push(...(await listSchedules(its, store)))
+    await withCrewStore(invocation, crew, async ({ crew: opened, store }) => {
+      rows.push(...(await listSchedules(opened, store)))
       return exitCodes.done
     })
   }
@@ -58,9 +58,9 @@ async function schedule(invocation: Invocation<ScheduleOptions>): Promise<number
     terminal.err.line(
       `the crews of ${file} have no schedules; add: crew.schedule({ cron: '0 2 * * *', inputs: { … } })`,
     )
-  if (rows.some(({ status }) => status === null)) {
-    const next = { type: 'again', to: 'put them there', words: ['--enqueue'] } as const
-    terminal.err.line(`a worker that serves the crew puts the next runs into the queue, or ${commands.advice(next)}`)
+  if (rows.some(({ next, status }) => next !== null && status === null)) {
+    const next = { type: 'again', to: 'queue them now', words: ['--enqueue'] } as const
+    terminal.err.line(`a worker that serves the crew queues the next runs; or ${commands.advice(next)}`)
   }
   return exitCodes.done
 }
@@ -79,11 +79,11 @@ async function listSchedules(crew: Crew, store: Store): Promise<Row[]> {
 }
 
 async function enqueueAll(crew: Crew, store: string | undefined): Promise<void> {
-  const its = store === undefined ? crew : crew.with({ store })
+  const opened = store === undefined ? crew : crew.with({ store })
   try {
-    for (const { name } of await its.schedules()) await its['~enqueueNext'](name, new Date())
+    for (const { name } of await opened.schedules()) await opened['~enqueueNext'](name, new Date())
   } finally {
-    await its.close()
+    await opened.close()
   }
 }
 
@@ -97,7 +97,7 @@ function printSchedules({ terminal }: Invocation, rows: readonly Row[]): void {
       { title: 'cron', value: (row) => row.cron },
       { title: 'time zone', value: (row) => row.timezone },
       { title: 'next, local time', value: (row) => (row.next === null ? 'never' : longTime(row.next)) },
-      { title: 'queue', value: (row) => row.status ?? 'not yet' },
+      { title: 'status', value: ({ next, status }) => status ?? (next === null ? '' : 'not queued') },
       { title: 'run', value: (row) => row.runId ?? '', shrinkTo: 12 },
     ],
     rows,

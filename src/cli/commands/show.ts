@@ -134,7 +134,7 @@ function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
   )
 }
 
-/** The newest forks of the run. */
+/** Returns the ids of the newest forks of the run. */
 async function latestForks(store: Store, run: string): Promise<string[]> {
   const { rows } = await store.list({ forkedFrom: run }, { limit: 20 })
   return rows.filter(await onlyMadeFrom(store, run)).map((row) => row.run)
@@ -154,10 +154,10 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
     count++
     print(prompt)
   }
-  if (count === 0) err.line('no model was asked')
+  if (count === 0) err.line('no model was called')
 }
 
-/** For a completed run: a replay from the shown task, or from the last one, which costs least. */
+/** For a completed run, it is a replay from the shown task, or from the last one, which costs least. */
 function nextStep(
   { runId, status, why, lives, failures, tasks, orphaned }: RunView,
   root: string,
@@ -169,7 +169,7 @@ function nextStep(
       if (task === undefined && canRetry(failures)) return { type: 'retry', runId }
       return replayStep(runId, task ?? tasks.at(-1)?.name)
     case 'queued':
-      // a run that was never started was left to workers on purpose
+      // a run that was never started is meant for workers
       return lives > 0 ? { type: 'resume', runId: root } : undefined
     case 'abandoned':
     case 'stopped':

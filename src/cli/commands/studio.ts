@@ -16,7 +16,7 @@ import type { Command, Invocation } from '../command.ts'
 import { stopOnInterrupt } from '../execute.ts'
 
 interface StudioOptions {
-  /** Commander's own: false with `--no-crews`. */
+  /** Set by commander: false with `--no-crews`. */
   readonly crews?: boolean
   readonly port?: number
   readonly host?: string
@@ -59,7 +59,7 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
   const { port, host, base, by } = options
   const tokens = readTokens(options.token)
   const crews = await loadStudioCrews(args, options.crews ?? true)
-  // with code, the store is that of the crews, and is created if missing
+  // the crews' own store is created if missing
   const store = crews.length > 0 ? options.store : await studioStore(invocation)
   setAdvice(commands.advice)
   await using closing = new AsyncDisposableStack()
@@ -80,7 +80,7 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
   return exitCodes.done
 }
 
-/** The crews of the named modules; without names, of the usual file, if it exists. */
+/** Loads the crews of the named modules; without names, those of the usual file, if it exists. */
 async function loadStudioCrews(paths: Invocation['args'], wanted: boolean): Promise<readonly Crew[]> {
   if (!wanted || (paths.length === 0 && usualFile() === undefined)) return []
   return loadServed(paths)
@@ -106,7 +106,7 @@ function openInBrowser(url: string): void {
   opened.unref()
 }
 
-/** Undefined without tokens. The studio checks them. */
+/** Parses tokens by role; the studio checks them. Returns undefined without tokens. */
 function readTokens(typed: readonly string[] | undefined): Tokens | undefined {
   const list = typed ?? (process.env['REPRISE_STUDIO_TOKEN'] ?? '').split(/\s+/).filter((token) => token !== '')
   if (list.length === 0) return undefined

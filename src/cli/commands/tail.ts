@@ -36,7 +36,7 @@ async function tail(invocation: Invocation<{ readonly after: number }>): Promise
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
   const run = await noteRun(commands, engine.store, await findRun(engine.store, args[0]))
-  // from the first entry, so that the final state is known without reading the run again
+  // from the first entry, to know the final state without reading the run again
   const entries = follow(engine, run)
   const state = emptyState(run)
   let end: End

@@ -70,8 +70,8 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
   // the crews of the runs in progress, by run id
   const crewOf = new Map<string, string>()
   setAdvice((next) => {
-    const its = 'runId' in next ? crewOf.get(next.runId) : undefined
-    return commands.forCrew(crews.find((crew) => crew.name === its)?.['~open'].module).advice(next)
+    const crewName = 'runId' in next ? crewOf.get(next.runId) : undefined
+    return commands.forCrew(crews.find((crew) => crew.name === crewName)?.['~open'].module).advice(next)
   })
   try {
     const working = await startWorker(crews, {
@@ -99,7 +99,7 @@ interface DispatcherOptions {
   readonly once?: boolean
 }
 
-/** Undefined: the worker asks the store. OPTION_INVALID. */
+/** Returns undefined if the worker polls the store. Rejects with OPTION_INVALID if options don't go together. */
 async function openDispatcher(options: DispatcherOptions): Promise<Dispatcher | undefined> {
   const { dispatcher, listen, url, once } = options
   if (listen !== undefined && dispatcher !== 'restate')
@@ -107,21 +107,23 @@ async function openDispatcher(options: DispatcherOptions): Promise<Dispatcher | 
   if (url !== undefined && dispatcher === undefined)
     throw invalid(`--url ${url} is for --dispatcher restate or http; add one of them, or leave it out`)
   if (dispatcher === 'restate' && once)
-    throw invalid('--once is for workers that ask; Restate calls this one for as long as it lives: leave --once out')
+    throw invalid(
+      '--once is for workers that poll a store; Restate calls this one until it is stopped: leave --once out',
+    )
   if (dispatcher === 'restate') {
     const { restateDispatcher } = await import('../../workers/restate/restate-dispatcher.ts')
     return restateDispatcher(defined({ ...(listen === undefined ? {} : readListen(listen)), url }))
   }
   if (dispatcher !== 'http') return undefined
   const secret = environment().advanceSecret
-  if (url === undefined) throw invalid('--dispatcher http calls a function; say where it is: --url https://…')
+  if (url === undefined) throw invalid('--dispatcher http calls a function; add its URL: --url https://…')
   if (secret === undefined)
-    throw invalid('REPRISE_ADVANCE_SECRET is not set; set it to the secret that the function at --url has')
+    throw invalid('REPRISE_ADVANCE_SECRET is not set; set it to the secret of the function at --url')
   const { httpDispatcher } = await import('../../workers/http/http-dispatcher.ts')
   return httpDispatcher({ url, secret })
 }
 
-/** `9080`, `0.0.0.0:9080`, `[::1]:9080` */
+/** Parses `9080`, `0.0.0.0:9080` or `[::1]:9080`. Throws OPTION_INVALID. */
 function readListen(given: string): { readonly host?: string; readonly port: number } {
   const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:]+)):)?(\d{1,5})$/.exec(given) ?? []
   const port = Number(digits)

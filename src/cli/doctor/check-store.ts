@@ -22,16 +22,16 @@ import type { RedisInspection } from '../../stores/redis/inspect.ts'
 
 const instead = 'name another with --store, REPRISE_STORE or the store of the crew'
 
-/** Each store of the crews once; without a crew, the default store. */
+/** Checks each store of the crews once; without crews, the default store. */
 export async function checkStores(
   given: string | undefined,
   crews: readonly Crew[],
   commands: Commands,
 ): Promise<Check[]> {
-  const kept = Map.groupBy(crews, (crew) => given ?? crew.store)
-  if (kept.size === 0) return checkStore(given, [], commands)
+  const byStore = Map.groupBy(crews, (crew) => given ?? crew.store)
+  if (byStore.size === 0) return checkStore(given, [], commands)
   const checks: Check[] = []
-  for (const own of kept.values()) checks.push(...(await checkStore(given, own, commands)))
+  for (const sharing of byStore.values()) checks.push(...(await checkStore(given, sharing, commands)))
   return checks
 }
 
@@ -41,7 +41,7 @@ async function checkStore(given: string | undefined, crews: readonly Crew[], com
   try {
     const isOwn = given === undefined && typeof crewStore === 'object'
     if (isOwn && !/^memory:/i.test(url) && storePath(url) === undefined)
-      return [ok('store', `${url}, ${from}: a store of its own, which is not looked into`)]
+      return [ok('store', `${url}, ${from}: a custom store, which is not inspected`)]
     const { checks, isOpen } = await checkStoreUrl(url, from, commands)
     return isOpen ? [...checks, ...(await checkStoredRuns(url, crews, commands))] : [...checks]
   } catch (error) {
@@ -59,11 +59,11 @@ async function checkStoreUrl(url: string, from: string, commands: Commands): Pro
     return closed(warn('store', `${store.url}, ${from}: runs are gone when their process ends`, instead))
   }
   const { exists, unwritable, bytes, layout, newest } = await inspectStore(scheme, path)
-  const place = `${scheme}:${path}, ${from}`
+  const where = `${scheme}:${path}, ${from}`
   if (unwritable !== undefined)
-    return closed(fail('store', `${place}: cannot be written (${unwritable})`, `make it writable, or ${instead}`))
-  if (!exists) return closed(ok('store', `${place}: not there yet: created by the first run`))
-  const found = ok('store', `${place}: ${sizeWords(bytes)}, can be written`)
+    return closed(fail('store', `${where}: cannot be written (${unwritable})`, `make it writable, or ${instead}`))
+  if (!exists) return closed(ok('store', `${where}: does not exist yet; the first run creates it`))
+  const found = ok('store', `${where}: ${sizeWords(bytes)}, can be written`)
   if (layout !== newest) return closed(found, otherLayout(layout, newest))
   return { checks: [found, ok('layout', `${layout}, as this version writes it`)], isOpen: true }
 }
@@ -93,7 +93,7 @@ function otherLayout(layout: number | undefined, newest: number): Check {
   return warn(
     'layout',
     `${layout}, of an older version; this one writes ${newest}`,
-    'keep a copy of it: the next command that opens it brings it up to date',
+    'make a copy of it: the next command that opens it migrates it',
   )
 }
 
@@ -138,7 +138,7 @@ async function checkStoredRuns(url: string, crews: readonly Crew[], commands: Co
       ...checkDecisions('abandoned', 'whose process is gone', abandoned, commands),
       ...checkMoves(cutOff),
       ...(await checkTasks(url, crews, commands)),
-      ...checkDecisions('stuck', 'that workers take up again and again without getting further', stuck, commands),
+      ...checkDecisions('stuck', 'that workers claim again and again without progress', stuck, commands),
       ...checkDecisions('given up', 'whose process ended five times in a row without a new step', givenUp, commands),
       ...crews.flatMap((crew) =>
         checkVersions(
@@ -197,7 +197,7 @@ function checkMoves(cutOff: readonly RunRow[]): Check[] {
   return [warn('moved', words, `repeat the copy: ${first.run} was being moved to ${move.to}`)]
 }
 
-/** Whether workers with this code of the crew would not claim the run. */
+/** Whether no worker with this code of the crew would claim the run. */
 function isUnserved(crew: Crew, { version }: RunRow): boolean {
   return !crew['~lanes'].some((lane) => lane.version === version)
 }
@@ -206,7 +206,7 @@ function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[]
   const [first] = unserved
   if (first === undefined) return []
   const names = listNames(unserved.map(({ run, version }) => `${run} (version ${version})`))
-  const words = `${plural(unserved.length, 'run')} of a version of ${first.crew} that no worker with this code takes up: ${names}`
+  const words = `${plural(unserved.length, 'run')} of a version of ${first.crew} that no worker with this code claims: ${names}`
   const next = commands.forCrew(readSummary(first).module).advice({ type: 'resume', runId: first.run })
   return [warn('versions', words, `add it to \`accepts\` of the crew, or ${next}`)]
 }
@@ -215,7 +215,7 @@ function listNames(names: readonly string[]): string {
   return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '')
 }
 
-const migrate: CommandNext = { type: 'command', to: 'bring it up to date', words: ['migrate'] }
+const migrate: CommandNext = { type: 'command', to: 'migrate it', words: ['migrate'] }
 
 async function checkServer(url: string, from: string, commands: Commands): Promise<CheckedStore> {
   try {
@@ -233,27 +233,27 @@ async function checkServer(url: string, from: string, commands: Commands): Promi
 
 function postgresChecks(found: PostgresInspection, from: string, commands: Commands): CheckedStore {
   const { version, encoding, schema, bytes, unwritable, pending, layout, newest, pooled, unsafe, role } = found
-  const place = `${found.url}, ${from}: PostgreSQL ${version}, ${encoding}, schema ${schema}`
+  const where = `${found.url}, ${from}: PostgreSQL ${version}, ${encoding}, schema ${schema}`
   const isThere = layout !== undefined
   const size = isThere ? `, ${sizeWords(bytes)}` : ''
   const checks: Check[] = [
     unwritable === undefined
-      ? ok('store', `${place}${size}, can be written as ${role}`)
+      ? ok('store', `${where}${size}, can be written as ${role}`)
       : fail(
           'store',
-          `${place}${size}, cannot be written: ${unwritable}`,
+          `${where}${size}, cannot be written: ${unwritable}`,
           'grant that, or name another role in the URL',
         ),
   ]
-  if (!isThere) checks.push(ok('layout', `not there yet: created by the first run, or by ${commands.command(migrate)}`))
+  if (!isThere)
+    checks.push(ok('layout', `does not exist yet; the first run creates it, or ${commands.command(migrate)}`))
   else if (pending.length === 0) checks.push(ok('layout', `${newest}, as this version writes it`))
   else {
     const names = pending.map(({ name }) => name).join(', ')
     const words = `${plural(pending.length, 'migration')} missing: ${names}; they are applied when the store is opened next`
     checks.push(warn('layout', words, commands.advice(migrate)))
   }
-  if (pooled)
-    checks.push(ok('pooler', 'in front of the server: changes are polled, since it passes on no notifications'))
+  if (pooled) checks.push(ok('pooler', 'in front of the server: it passes on no notifications, so changes are polled'))
   if (unsafe.length > 0) {
     const words = `${unsafe.join(' and ')} ${unsafe.length === 1 ? 'is' : 'are'} off: a crash of the server may lose steps that it has confirmed`
     checks.push(warn('durability', words, `set ${unsafe.join(' and ')} to on`))
@@ -263,14 +263,14 @@ function postgresChecks(found: PostgresInspection, from: string, commands: Comma
 
 function redisChecks(found: RedisInspection, from: string): CheckedStore {
   const { role, caution, layout, newest, replicas } = found
-  const place = `${found.url}, ${from}: ${found.version}, ${memory(found)}`
+  const where = `${found.url}, ${from}: ${found.version}, ${memory(found)}`
   const isMaster = role === 'master'
   const checks: Check[] = [
     isMaster
-      ? ok('store', `${place}, can be written`)
-      : fail('store', `${place}, cannot be written: it is a ${role}`, 'name the server that it follows'),
+      ? ok('store', `${where}, can be written`)
+      : fail('store', `${where}, cannot be written: it is a ${role}`, 'name the server that it follows'),
     layout === undefined
-      ? ok('layout', 'not there yet: created by the first run')
+      ? ok('layout', 'does not exist yet; the first run creates it')
       : layout > newest
         ? fail('layout', `${layout}, of a newer version; this one writes ${newest}`, 'update reprise')
         : ok('layout', `${layout}, as this version writes it`),

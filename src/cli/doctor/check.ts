@@ -1,4 +1,4 @@
-// One check of `reprise doctor`. Its text is redacted: it may quote an address, and people paste it into issues.
+// A check of `reprise doctor`. Its text is redacted: it may quote a URL, and people paste it into issues.
 import { redact } from '../../secrets/redact.ts'
 
 export interface Check {

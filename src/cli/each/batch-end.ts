@@ -1,4 +1,4 @@
-// How many runs ended: a line or a JSON record for each, then the sum and the next steps.
+// Prints how the runs of `reprise run --each` ended: a line or a JSON record for each, then the sum and the next steps.
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'
 import { messageOf } from '../../base/errors.ts'
 import { viewRun } from '../../runs/run-view.ts'
@@ -15,7 +15,7 @@ interface OutcomeLine {
   readonly number: number
   /** The columns of the widest number and run id. */
   readonly widths: { readonly number: number; readonly id: number }
-  /** The progress that was seen; undefined if the run had nothing to do. */
+  /** The final progress; undefined if nothing was executed. */
   readonly run: LiveRun | undefined
 }
 
@@ -43,7 +43,7 @@ const widestWord = 'completed'.length
 const timeWidth = 7
 const tokensWidth = 14
 
-/** The line goes to the standard output, unless that carries JSON. */
+/** Prints a line to standard output; with --json to standard error. */
 export function printRunOutcome(terminal: Terminal, { number, widths, run }: OutcomeLine, result: ForEachResult): void {
   const channel = terminal.json ? terminal.err : terminal.out
   const before = result.status === 'completed' && !run
@@ -77,7 +77,7 @@ function outcomeText(result: ForEachResult): string {
   }
 }
 
-/** The record of `reprise show --json`, with the number of the line. */
+/** Prints the record of `reprise show --json`, with the number of the line. */
 export async function recordOutcome(
   terminal: Terminal,
   store: Store,
@@ -87,7 +87,7 @@ export async function recordOutcome(
   const { runId, status } = result
   const error = 'error' in result ? { code: result.error.code, message: result.error.facts } : undefined
   try {
-    // a refused run may not exist, or belong to another crew
+    // after a refusal, the run may not exist, or may belong to another crew
     const refused = error !== undefined && (await store.row(runId ?? ''))?.status !== status
     terminal.record(
       refused || runId === undefined ? { line, runId, status, error } : { line, ...(await viewRun({ store }, runId)) },
@@ -117,7 +117,7 @@ export function printSum(
   const left = ['waiting', 'stopped', 'held', 'failed', 'not started'].some((word) => counts.has(word))
   err.line(`${plural(total, 'run')}: ${parts.join(', ')}${spent}`)
   if (counts.has('waiting'))
-    loud.line(commands.advice({ type: 'command', to: 'see what is asked', words: ['runs', '--waiting'] }))
+    loud.line(commands.advice({ type: 'command', to: 'see the questions', words: ['runs', '--waiting'] }))
   // a run that stopped after --through would stop there again
   const asked = options.through !== undefined && counts.has('stopped')
   if (left)

@@ -22,7 +22,7 @@ interface BatchRuns {
 interface BatchProgress extends Disposable {
   /** Receives a recorded entry of one of the runs or of a child run. */
   onEntry(entry: Entry, run: string): Promise<void>
-  /** Returns the progress that was seen; undefined if the run had nothing to do. */
+  /** Returns the final progress; undefined if nothing was executed. */
   onEnd(runId: string | undefined): LiveRun | undefined
   /** The sums over all ended runs. */
   sum(): Sum
@@ -32,7 +32,7 @@ export type Sum = Pick<LiveBatch, 'tokens' | 'cost'>
 
 const frameMs = 100
 
-export function openBatch(terminal: Terminal, { store, prices, total, findName: nameOf }: BatchRuns): BatchProgress {
+export function openBatch(terminal: Terminal, { store, prices, total, findName }: BatchRuns): BatchProgress {
   const clock = (): number => Date.now()
   const begin = clock()
   const trees = new Map<string, Tree>()
@@ -43,7 +43,7 @@ export function openBatch(terminal: Terminal, { store, prices, total, findName: 
   function look(): LiveBatch {
     const running = [...trees].flatMap(([runId, tree]) => {
       const run = tree.look(clock())
-      return run ? [{ name: nameOf(runId) ?? '', run }] : []
+      return run ? [{ name: findName(runId) ?? '', run }] : []
     })
     const sum = running.map(({ run }) => run).reduce(add, past)
     return { total, ended, ms: clock() - begin, running, ...sum }
@@ -59,7 +59,7 @@ export function openBatch(terminal: Terminal, { store, prices, total, findName: 
   return {
     async onEntry(entry, run) {
       const root = rootRunId(run)
-      if (nameOf(root) === undefined) return
+      if (findName(root) === undefined) return
       const tree = trees.get(root) ?? createTree(store, prices, clock)
       trees.set(root, tree)
       await tree.onEntry(entry, run)
@@ -84,7 +84,6 @@ function add(sum: Sum, { tokens, cost }: Sum): Sum {
   return { tokens: sum.tokens + tokens, cost: addCost(sum.cost, cost) }
 }
 
-/** The runs in progress, as lines for a terminal of a given size: a line per run, and a sum. */
 export interface LiveBatch {
   readonly total: number
   readonly ended: number
@@ -95,10 +94,11 @@ export interface LiveBatch {
   readonly running: readonly { readonly name: string; readonly run: LiveRun }[]
 }
 
-const widest = 120
+const maxWidth = 120
 
+/** Returns a line per run in progress, as far as the terminal has room, and a sum. */
 export function batchLines(batch: LiveBatch, size: Size, frame: number): Line[] {
-  const width = Math.min(size.width, widest)
+  const width = Math.min(size.width, maxWidth)
   const room = Math.max(1, size.height - 3)
   const hidden = batch.running.length - room
   const shown = hidden > 0 ? batch.running.slice(0, room - 1) : batch.running
@@ -120,7 +120,7 @@ export function batchLines(batch: LiveBatch, size: Size, frame: number): Line[] 
   return [...lines, ...more, sumLine(batch, width)]
 }
 
-/** The first task in progress, also within a nested crew. */
+/** Describes the first task in progress, also within a nested crew. */
 function runActivity({ tasks }: Pick<LiveRun, 'tasks'>): string {
   const busy = tasks.find(({ status }) => status === 'running' || status === 'waiting')
   if (!busy) return ''

@@ -1,5 +1,5 @@
-// `reprise run --each`: a run for each line of a file. The same command again does what is left: without --id, the id
-// of a run is derived from crew and inputs, so that lines can move; with --id, from the number of the line.
+// `reprise run --each`: a run for each line of a file. Repeating the command does what is left: without --id, the id of
+// a run is derived from its crew and inputs, so that lines can move; with --id, from the number of its line.
 import type { Crew } from '../../crew/crew.ts'
 import { usableInputs } from '../../crew/arguments/run-inputs.ts'
 import { openCrewStore, setAdvice } from '../../crew/open-crew.ts'
@@ -76,7 +76,7 @@ function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) 
   return (line) => ({ ...shared, ...line, ...typed })
 }
 
-/** Such files often come from elsewhere and have more fields than the crew uses: these are left out, with a warning. */
+/** Leaves out, with a warning, what the crew doesn't use: such files often come from elsewhere and have more fields. */
 function usedInputs(
   { terminal }: Invocation<RunOptions>,
   crew: Crew,
@@ -85,15 +85,15 @@ function usedInputs(
 ): InputLine['inputs'][] {
   const names = usableInputs(crew['~open'].definition)
   if (!names) return lines.map(({ inputs }) => inputs)
-  const others = [...new Set(lines.flatMap(({ inputs }) => Object.keys(inputs)))].filter(
+  const unused = [...new Set(lines.flatMap(({ inputs }) => Object.keys(inputs)))].filter(
     (name) => !names.includes(name),
   )
-  if (others.length > 0)
-    terminal.err.line(`warning: crew ${crew.name} has no input ${others.join(', ')}; left out of the lines of ${place}`)
+  if (unused.length > 0)
+    terminal.err.line(`warning: crew ${crew.name} has no input ${unused.join(', ')}; left out of the lines of ${place}`)
   return lines.map(({ inputs }) => Object.fromEntries(Object.entries(inputs).filter(([name]) => names.includes(name))))
 }
 
-/** The ids of the runs, in the order of the lines. */
+/** Makes the ids of the runs, and finds the line of an id. */
 function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined) {
   const names = new Map<string, string>()
   const equal = new Map<string, number>()
@@ -112,10 +112,10 @@ function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined)
     }),
     make(inputs: { readonly [name: string]: Json }, index: number): string {
       const number = lines[index]?.number ?? 0
-      const made = id === undefined ? own(inputs) : `${id}-${number}`
-      names.set(made, `line ${number}`)
-      widest = Math.max(widest, made.length)
-      return made
+      const runId = id === undefined ? own(inputs) : `${id}-${number}`
+      names.set(runId, `line ${number}`)
+      widest = Math.max(widest, runId.length)
+      return runId
     },
   }
 }
@@ -134,11 +134,11 @@ interface InputLine {
   readonly inputs: { readonly [name: string]: unknown }
 }
 
-const mostNamed = 5
+const maxNamed = 5
 
-/** A usage error names the lines that are not objects. */
+/** Rejects with a UsageError that names the lines that are not objects. */
 async function readInputLines(file: string): Promise<InputLine[]> {
-  const text = file === '-' ? await standardInput() : readText(file, '--each', 'name a file that is there')
+  const text = file === '-' ? await standardInput() : readText(file, '--each', 'name an existing file')
   const lines = text.split('\n').map((line, index) => ({ number: index + 1, text: line.trim() }))
   const given = lines.filter((line) => line.text !== '')
   if (given.length === 0)
@@ -151,8 +151,8 @@ async function readInputLines(file: string): Promise<InputLine[]> {
     return []
   })
   if (wrong.length === 0) return read
-  const more = wrong.length > mostNamed ? `; and ${wrong.length - mostNamed} more` : ''
-  const words = `${sourceName(file)}: ${wrong.slice(0, mostNamed).join('; ')}${more}`
+  const more = wrong.length > maxNamed ? `; and ${wrong.length - maxNamed} more` : ''
+  const words = `${sourceName(file)}: ${wrong.slice(0, maxNamed).join('; ')}${more}`
   throw new UsageError(`${words}; write one object of inputs on each line: { "name": value, … }`)
 }
 
@@ -161,7 +161,7 @@ function sourceName(file: string): string {
   return file === '-' ? 'the standard input' : file
 }
 
-/** The object, or the problem. */
+/** Returns the object, or what is wrong with the line. */
 function parseLine(line: string): { readonly [name: string]: unknown } | string {
   let value: unknown
   try {

@@ -1,5 +1,5 @@
-// Finds the run that a person names by its id, the beginning of its id, or `latest`. If the name is missing or
-// ambiguous, the person at the terminal picks a run.
+// Finds the run that a person names by its id, the beginning of its id, or `latest`, and loads the run's crew. If the
+// name is missing or ambiguous, the person at the terminal picks a run.
 import { defined } from '../../base/options.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
 import { allRows } from '../../read/all-rows.ts'
@@ -20,8 +20,8 @@ import { crewFile, loadCrew, loadCrews, noCrewFile } from './load-crew.ts'
 import { missingStore } from './open-runs.ts'
 import { usualFile } from './usual-file.ts'
 
-/** More than a person looks through. */
-const mostListed = 500
+/** The most runs to pick from. */
+const maxListed = 500
 
 type Fits = (row: RunRow) => boolean | Promise<boolean>
 
@@ -33,8 +33,9 @@ export interface Choice {
 }
 
 /**
- * RUN_NOT_FOUND, also for a run of another crew than `crew`; a usage error that lists the runs if the beginning is
- * ambiguous without a terminal. `crew` narrows down `latest`, and with `fits` the list to pick from.
+ * Finds the named run. `crew` restricts what `latest` means; `crew` and `choice.fits` restrict the list to pick from.
+ * Rejects with RUN_NOT_FOUND if there is no such run, or if it belongs to another crew than `crew`, and with a
+ * UsageError if the person must pick and there is no terminal.
  */
 export async function findRun(
   store: Store,
@@ -42,7 +43,7 @@ export async function findRun(
   crew?: string,
   choice: Choice = {},
 ): Promise<RunRow> {
-  if (name === undefined) return anyRun(store, crew, choice)
+  if (name === undefined) return pickAnyRun(store, crew, choice)
   if (name === 'latest') return (await latestRun(store, crew)) ?? noRunsError(store, crew)
   const row = await namedRun(store, name)
   if (crew !== undefined && row.crew !== crew) {
@@ -51,7 +52,7 @@ export async function findRun(
   return row
 }
 
-/** RUN_NOT_FOUND for a run whose crew was not loaded. */
+/** Returns RUN_NOT_FOUND for a run whose crew was not loaded. */
 export function otherCrewError(row: RunRow, loaded: string): UsageError {
   const words = `run ${row.run} belongs to crew ${row.crew}, not to ${loaded}`
   const { module } = readSummary(row)
@@ -76,8 +77,12 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
   })
 }
 
-/** A usage error without a terminal; RUN_NOT_FOUND if there is no run to pick. */
-async function anyRun(store: Store, crew: string | undefined, { fits = () => true, which }: Choice): Promise<RunRow> {
+/** Rejects with a UsageError without a terminal, and with RUN_NOT_FOUND if there is no run to pick. */
+async function pickAnyRun(
+  store: Store,
+  crew: string | undefined,
+  { fits = () => true, which }: Choice,
+): Promise<RunRow> {
   if (!canAsk()) {
     const what = which === undefined ? 'no run is named' : `the ${which} isn't named`
     throw new UsageError(`${what}; give its id, the beginning of it, or latest`, { next: { type: 'runs' } })
@@ -88,7 +93,10 @@ async function anyRun(store: Store, crew: string | undefined, { fits = () => tru
   return pickRun(store, which === undefined ? 'Which run?' : `Which is the ${which}?`, rows)
 }
 
-/** One of the crew's unfinished runs, if there are several and a terminal; undefined means the latest. */
+/**
+ * Lets the person pick one of several unfinished runs. Returns undefined, for the latest, without several or a
+ * terminal.
+ */
 export async function pickUnfinished(store: Store, crew: string): Promise<string | undefined> {
   if (!canAsk()) return undefined
   const rows = await someRows(store, crew, isUnfinished)
@@ -99,12 +107,12 @@ async function someRows(store: Store, crew: string | undefined, fits: Fits): Pro
   const rows: RunRow[] = []
   for await (const row of allRows(store, defined({ crew }))) {
     if (await fits(row)) rows.push(row)
-    if (rows.length === mostListed) break
+    if (rows.length === maxListed) break
   }
   return rows
 }
 
-/** A usage error if the person picks none. */
+/** Rejects with a UsageError if the person picks none. */
 async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Promise<RunRow> {
   const now = new Date()
   const choices: { value: RunRow; label: string; note: string }[] = []
@@ -133,25 +141,25 @@ function noRunsError(store: Store, crew: string | undefined): never {
   throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet`, { next: { type: 'kickoff' } })
 }
 
-/** Notes the crew's file, and returns the run's id. */
+/** Sets the crew of printed commands to the run's crew, and returns the run's id. */
 export async function noteRun(commands: Commands, store: Store, row: RunRow): Promise<string> {
   // a child run continues with its root
-  const top = await findRootRun(store, row.run)
-  const resumed = top === row.run ? row : await store.row(top)
+  const root = await findRootRun(store, row.run)
+  const resumed = root === row.run ? row : await store.row(root)
   commands.setCrew(resumed && readSummary(resumed).module)
   return row.run
 }
 
-/** The id of the root run, which is the run to resume. */
+/** Returns the id of the root run, which is the run to resume. */
 export async function findRootRun(store: Store, run: string): Promise<string> {
   const root = rootRunId(run)
   return (await store.row(root)) ? root : run
 }
 
-/** Which process picks the message up, and what to do if there is none. */
+/** Says which process acts on a message in the inbox, and what to do if there is none. */
 export async function whatNext(commands: Commands, store: Store, runId: string): Promise<string> {
   if ((await store.holder(runId)) !== undefined)
-    return `its process will continue with that; ${commands.advice({ type: 'show', runId })}`
+    return `the process that executes the run takes it from here; ${commands.advice({ type: 'show', runId })}`
   const root = await findRootRun(store, runId)
   const resume = commands.advice({ type: 'resume', runId: root })
   return (await waitsForWorker(store, root)) ? `a worker will continue the run; without one, ${resume}` : resume
@@ -162,18 +170,16 @@ async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
   return row?.status === 'suspended' && isReady(readSummary(row))
 }
 
-// Finds the crew of a command about a run. If a file exports several crews, it is the crew of the run.
-
 interface CrewOfRun {
   readonly crew: Crew
-  /** What the person typed, or the whole id of the run if that was found already. */
+  /** What the person typed, or the whole id if the run has already been found. */
   readonly name: string | undefined
 }
 
 /**
- * `name` is what a person typed for the run; without it, or for `latest`, the newest run that fits decides.
- * CREW_NOT_FOUND without a file, or if the runs don't tell which crew it is; RUN_NOT_FOUND for a run of a crew that the
- * file doesn't export.
+ * Loads the crew of a run, even if the file exports several crews. `name` is what the person typed for the run; without
+ * it, or for `latest`, the newest run that fits decides. Rejects with CREW_NOT_FOUND without a file, or if no run
+ * decides between several crews, and with RUN_NOT_FOUND for a run of a crew that the file doesn't export.
  */
 export async function loadCrewOfRun(
   { file, crew, store: given }: CrewOptions & GlobalOptions,
@@ -182,10 +188,10 @@ export async function loadCrewOfRun(
 ): Promise<CrewOfRun> {
   const path = file ?? usualFile() ?? (await refuseWithoutFile(given, name, fits))
   const crews = crew === undefined ? await loadCrews(path) : []
-  const found = await inSharedStore(crews, given, (store) => owner(store, crews, name, fits))
+  const found = await inSharedStore(crews, given, (store) => findOwner(store, crews, name, fits))
   return found ?? { crew: await loadCrew(path, crew), name }
 
-  async function owner(
+  async function findOwner(
     store: Store,
     among: readonly Crew[],
     typed: string | undefined,
@@ -193,20 +199,20 @@ export async function loadCrewOfRun(
   ): Promise<CrewOfRun | undefined> {
     if (typed === undefined || typed === 'latest') {
       for await (const row of allRows(store, { roots: true })) {
-        const its = crewOfRow(row, among)
-        if (its && isMeant(row)) return { crew: its, name: typed }
+        const owner = crewOfRow(row, among)
+        if (owner && isMeant(row)) return { crew: owner, name: typed }
       }
       return undefined
     }
     const row = await findRun(store, typed)
-    const its = crewOfRow(row, among)
-    if (its) return { crew: its, name: row.run }
+    const owner = crewOfRow(row, among)
+    if (owner) return { crew: owner, name: row.run }
     if (among.some((each) => each.name === row.crew)) return undefined
     throw otherCrewError(row, `${among.map((each) => each.name).join(' or ')} of ${path}`)
   }
 }
 
-/** For commands that start a run, or continue the run with this id. CREW_NOT_FOUND, as for `loadCrew`. */
+/** Loads the crew to start a run, or to continue the run with this id. Rejects with CREW_NOT_FOUND, like `loadCrew`. */
 export async function loadCrewForId(
   file: string | undefined,
   { crew, store: given }: CrewOptions & GlobalOptions,
@@ -221,7 +227,7 @@ export async function loadCrewForId(
   return found ?? loadCrew(file, crew)
 }
 
-/** Undefined if there are not several crews that share an existing store. */
+/** Calls `find` if there are several crews that share an existing store; otherwise returns undefined. */
 async function inSharedStore<Found>(
   crews: readonly Crew[],
   given: string | undefined,
@@ -233,7 +239,7 @@ async function inSharedStore<Found>(
   try {
     return await find(store)
   } finally {
-    // a store that the crews' file opened is theirs
+    // a store object was opened by the crews' file, which also closes it
     if (typeof place !== 'object') await store.close()
   }
 }
@@ -242,11 +248,11 @@ async function inSharedStore<Found>(
 function crewOfRow(row: RunRow, crews: readonly Crew[]): Crew | undefined {
   const named = crews.filter(({ name }) => name === row.crew)
   if (named.length <= 1) return named[0]
-  const noted = readSummary(row).module?.export
-  return named.find((crew) => noted !== undefined && crew['~open'].module?.export === noted)
+  const recorded = readSummary(row).module?.export
+  return named.find((crew) => recorded !== undefined && crew['~open'].module?.export === recorded)
 }
 
-/** CREW_NOT_FOUND. Names the file that the run was made with, if it still exists. */
+/** Rejects with CREW_NOT_FOUND, and names the file of the run's crew if it still exists. */
 async function refuseWithoutFile(
   place: string | undefined,
   name: string | undefined,
@@ -255,15 +261,16 @@ async function refuseWithoutFile(
   if ((await missingStore(place)) !== undefined) throw noCrewFile()
   const store = await openCrewStore(place)
   try {
-    const row = await onlyRun(store, name, fits)
-    const made = row && readSummary(row).module
-    throw noCrewFile(made && locateCrew(made) ? made : undefined)
+    const row = await findWithoutCrew(store, name, fits)
+    const module = row && readSummary(row).module
+    throw noCrewFile(module && locateCrew(module) ? module : undefined)
   } finally {
     await store.close()
   }
 }
 
-async function onlyRun(
+/** Returns undefined if the name is ambiguous. */
+async function findWithoutCrew(
   store: Store,
   name: string | undefined,
   fits: (row: RunRow) => boolean,

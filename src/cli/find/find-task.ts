@@ -16,7 +16,7 @@ interface NamedTask {
   readonly description?: string
 }
 
-/** TASK_NOT_FOUND, with a suggestion; a usage error if the name is missing or ambiguous without a terminal. */
+/** Rejects with TASK_NOT_FOUND, or with a UsageError if the name is missing or ambiguous without a terminal. */
 async function chooseTask<T extends NamedTask>(
   tasks: readonly T[],
   reference: string | undefined,
@@ -45,30 +45,34 @@ async function chooseTask<T extends NamedTask>(
 /** Like `chooseTask`, among the tasks that a run has now. */
 export async function chooseRunTask(state: RunState, reference: string | undefined): Promise<TaskState> {
   const tasks = currentTasks(state).map((task) => {
+    // an error about a task of a nested crew names the child run
     const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
     return { name: task.name, id: task.id, description: task.description, child, task }
   })
   return (await chooseTask(tasks, reference, `run ${state.run}`)).task
 }
 
-/** Like `chooseTask`. */
+/** Like `chooseTask`, among the tasks of a crew. */
 export function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
   return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
 }
 
-/** Whether a name or id of the crew's tasks begins like this. */
+/** Whether the name or id of one of the crew's tasks begins with `reference`. */
 export function hasTask(crew: Crew, reference: string | undefined): boolean {
   return (
     reference !== undefined && crew.tasks.some(({ name, id }) => name.startsWith(reference) || id.startsWith(reference))
   )
 }
 
-/** The whole name, for an optional task. */
+/** Returns the whole name of the task; undefined if none is given. */
 export async function findTaskName(crew: Crew, reference: string | undefined): Promise<string | undefined> {
   return reference === undefined ? undefined : (await findCrewTask(crew, reference)).name
 }
 
-/** The task of `backtest note` or `replay -t note`. A usage error, before a crew is loaded, for none or several. */
+/**
+ * Returns the task that `backtest note` or `replay -t note` names. Before the crew is loaded, throws a UsageError for
+ * several, or for none without a terminal.
+ */
 export function namedTask({
   args,
   options,

@@ -13,8 +13,8 @@ import type { CommandNext } from '../write-command.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
 
 /**
- * `fits` chooses between several crews. CREW_NOT_FOUND names what the file exports instead; a usage error if the module
- * cannot be loaded.
+ * Loads the crew. `fits` chooses between several. Rejects with CREW_NOT_FOUND, which names what the file exports
+ * instead, or with a UsageError if the file cannot be loaded.
  */
 export async function loadCrew(
   file: string | undefined,
@@ -45,24 +45,24 @@ export async function loadCrew(
   })
 }
 
-/** The named file, else the usual one. CREW_NOT_FOUND. */
+/** Returns the named file, else the usual one. Throws CREW_NOT_FOUND if there is neither. */
 export function crewFile(named: string | undefined): string {
   const path = named ?? usualFile()
   if (path === undefined) throw noCrewFile()
   return path
 }
 
-/** All crews that a file exports, without duplicates. A usage error if it cannot be loaded. */
+/** Returns all crews that a file exports, without duplicates. Rejects with a UsageError if it cannot be loaded. */
 export async function loadCrews(path: string): Promise<Crew[]> {
   return [...new Set(Object.values(await load(path)).filter((value) => Crew.isInstance(value)))]
 }
 
-/** `made`: where the run's crew was, if that is known. */
-export function noCrewFile(made?: CrewModule): UsageError {
+/** `module`: where the run's crew is, if that is known. */
+export function noCrewFile(module?: CrewModule): UsageError {
   return crewNotFound(
     `there is no ${usualPlaces.slice(0, -1).join(', ')} or ${usualPlaces.at(-1)} in ${process.cwd()}; ` +
       `name the crew's file, or put "reprise": { "crew": "path" } into package.json`,
-    made ? { type: 'module', to: 'load that crew', module: made } : newProject,
+    module ? { type: 'module', to: 'load that crew', module } : newProject,
   )
 }
 
@@ -73,8 +73,8 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
   if (!found)
     throw crewNotFound(`there is no file ${path} in ${process.cwd()}; name the file that exports the crew`, newProject)
   try {
-    const module = await importWhole(pathToFileURL(resolve(path)).href)
-    noteModule(path, module)
+    const module = await importModule(pathToFileURL(resolve(path)).href)
+    recordModule(path, module)
     return module
   } catch (error) {
     if (RepriseError.isInstance(error)) throw reworded(error, `${path}: ${error.facts}`)
@@ -86,8 +86,8 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
   }
 }
 
-/** Notes the file and export of each crew: printed commands about its runs name them. */
-function noteModule(path: string, module: { readonly [name: string]: unknown }): void {
+/** Records the file and export of each crew, for printed commands about its runs. */
+function recordModule(path: string, module: { readonly [name: string]: unknown }): void {
   const file = relative(projectFolder(process.cwd()), resolve(path)).replaceAll(sep, '/')
   const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
   const several = new Set(crews.map(([, crew]) => crew)).size > 1
@@ -95,10 +95,10 @@ function noteModule(path: string, module: { readonly [name: string]: unknown }):
 }
 
 /**
- * A module that exits the process, or waits forever, would otherwise end the command without a message and with an exit
- * code of its own.
+ * Imports a module. Rejects if it exits the process or never finishes loading: both would otherwise end the command
+ * without a message.
  */
-async function importWhole(url: string): Promise<{ readonly [name: string]: unknown }> {
+async function importModule(url: string): Promise<{ readonly [name: string]: unknown }> {
   const { promise: stuck, reject } = Promise.withResolvers<never>()
   const onIdle = (): void => reject(new Error('a top-level await in it never ends'))
   const { exit } = process
@@ -117,7 +117,7 @@ async function importWhole(url: string): Promise<{ readonly [name: string]: unkn
 function exportNamed(module: { readonly [name: string]: unknown }, wanted: string, path: string): Crew {
   const found = Object.hasOwn(module, wanted) ? module[wanted] : undefined
   if (Crew.isInstance(found)) return found
-  // lists and hints show a crew's name
+  // lists and hints show a crew's name, not its export
   const named = Object.values(module).find((value): value is Crew => Crew.isInstance(value) && value.name === wanted)
   if (named) return named
   if (found !== undefined)
@@ -151,18 +151,18 @@ function describeType(value: unknown): string {
   return value === null ? 'null' : `a ${typeof value}`
 }
 
-const newProject: CommandNext = { type: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' }
+const newProject: CommandNext = { type: 'command', to: 'or create a project', words: ['create'], takes: 'nothing' }
 
 function crewNotFound(message: string, next?: CommandNext): UsageError {
   return new UsageError(message, { code: 'CREW_NOT_FOUND', ...(next ? { next } : {}) })
 }
 
-/** Names the import that cannot be resolved, its file, and what to do. Undefined for any other error. */
+/** Describes an import that cannot be resolved, and what to do. Returns undefined for any other error. */
 function missingImport(error: unknown): string | undefined {
   const [, kind, wanted = '', importer = ''] =
     /^Cannot find (module|package) '(.*?)' imported from (.*)$/m.exec(messageOf(error)) ?? []
   if (kind === 'module')
-    return `${relativePath(importer)} imports ${relativePath(wanted)}, which is not there; correct the import, or add that file`
+    return `${relativePath(importer)} imports ${relativePath(wanted)}, which does not exist; correct the import, or add that file`
   if (kind === 'package')
     return `${relativePath(importer)} imports the package ${wanted}, which is not installed; run npm install ${wanted}, or correct the import`
   const [, from = '', name = ''] =
@@ -177,8 +177,8 @@ function relativePath(file: string): string {
 }
 
 /**
- * The crews of all these modules, or of the usual file. CREW_NOT_FOUND if a module exports none, or there is no usual
- * file. `store`: replaces the stores of the crews.
+ * Loads the crews of all these modules, or of the usual file. `store` replaces the stores of the crews. Rejects with
+ * CREW_NOT_FOUND if a module exports none, or if there is no usual file.
  */
 export async function loadServed(paths: readonly (string | undefined)[], store?: string): Promise<Crew[]> {
   const named = paths.filter((path) => path !== undefined)

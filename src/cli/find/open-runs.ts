@@ -32,25 +32,25 @@ interface StoreCall {
   readonly terminal?: Pick<Terminal, 'err'>
 }
 
-/** For commands that read runs. RUN_NOT_FOUND if the store does not exist. */
+/** Opens the store for commands that read runs. Rejects with RUN_NOT_FOUND if the store does not exist. */
 export async function openRuns(call: StoreCall): Promise<OpenEngine> {
   const place = await commandStore(call)
   await checkRuns(place)
-  return openPlace(place, call)
+  return openEngineOn(place, call)
 }
 
-/** Undefined if the store does not exist: listing must not leave an empty store in every folder. */
+/** Returns undefined if the store does not exist: listing runs must not create an empty one. */
 export async function openExistingRuns(call: StoreCall): Promise<OpenEngine | undefined> {
   const place = await commandStore(call)
-  return (await missingStore(place)) === undefined ? openPlace(place, call) : undefined
+  return (await missingStore(place)) === undefined ? openEngineOn(place, call) : undefined
 }
 
-/** For commands that add runs: the store is created if missing. */
+/** Opens the store for commands that add runs. Creates it if it is missing. */
 export async function openOrCreateStore(call: StoreCall): Promise<OpenEngine> {
-  return openPlace(await commandStore(call), call)
+  return openEngineOn(await commandStore(call), call)
 }
 
-/** The URL of the store, which is not opened. A usage error if the crew's store is an object. */
+/** Returns the URL of the store without opening it. Rejects with a UsageError if the crew's store is an object. */
 export async function commandStoreUrl(call: StoreCall): Promise<string> {
   const place = await commandStore(call)
   if (typeof place !== 'object') return storeUrl(place)
@@ -58,8 +58,8 @@ export async function commandStoreUrl(call: StoreCall): Promise<string> {
 }
 
 /**
- * For the studio, which opens the store itself and may be started before the first worker. RUN_NOT_FOUND for a default
- * file or folder that does not exist: it is likely the wrong one.
+ * Returns the store for the studio, which opens it. Rejects with RUN_NOT_FOUND for a file or folder that does not exist
+ * and was not named with --store: it is likely the wrong one. A server may be empty until the first worker starts.
  */
 export async function studioStore(call: StoreCall): Promise<string | Store | undefined> {
   const place = await commandStore(call)
@@ -68,7 +68,7 @@ export async function studioStore(call: StoreCall): Promise<string | Store | und
   return place
 }
 
-/** Undefined if the environment or the default decides. Commands printed from now on name the same store. */
+/** Returns undefined if the environment or the default decides. Printed commands then name the same store. */
 async function commandStore({ options, commands }: StoreCall): Promise<string | Store | undefined> {
   if (options.store !== undefined) return options.store
   const found = await crewStore(options.file)
@@ -76,10 +76,10 @@ async function commandStore({ options, commands }: StoreCall): Promise<string | 
   return found
 }
 
-async function openPlace(place: string | Store | undefined, { terminal }: StoreCall): Promise<OpenEngine> {
-  const tell = (told: string): void => terminal?.err.line(`warning: ${told}`)
+async function openEngineOn(place: string | Store | undefined, { terminal }: StoreCall): Promise<OpenEngine> {
+  const warn = (message: string): void => terminal?.err.line(`warning: ${message}`)
   const store = await openCrewStore(place)
-  const engine = openEngine(store, realWorld(), { limitMs: terminal ? shortWaitMs : 0, onOutage: tell })
+  const engine = openEngine(store, realWorld(), { limitMs: terminal ? shortWaitMs : 0, onOutage: warn })
   return { ...engine, [Symbol.asyncDispose]: () => store.close() }
 }
 
@@ -87,7 +87,7 @@ export function noRunsYet(place: string): RepriseError {
   return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet`, { next: { type: 'kickoff' } })
 }
 
-/** For commands that continue or fork a run. RUN_NOT_FOUND, before a store is created. */
+/** For commands that continue or fork a run: rejects with RUN_NOT_FOUND if the store does not exist. Creates none. */
 export async function checkRuns(given: string | Store | undefined): Promise<void> {
   const missing = await missingStore(given)
   if (missing !== undefined) throw noRunsYet(missing)
@@ -98,8 +98,8 @@ function storeUrl(store: string | undefined): string {
 }
 
 /**
- * How printed commands that don't load the crew's file find its store, if they would use another one. `store` is what
- * the crew names, `file` what this call was given.
+ * Returns how printed commands that don't load the crew's file find its store; undefined if they find it by themselves.
+ * `store` is the crew's own, `file` what this call was given.
  */
 export function locateStore(store: string | Store | undefined, file: string | undefined): StoreLocation | undefined {
   const url = typeof store === 'object' ? store.url : storeUrl(store)
@@ -113,12 +113,12 @@ export function locateStore(store: string | Store | undefined, file: string | un
   return sameByDefault && (file === undefined || !anotherNamesStore(file)) ? undefined : { store: url }
 }
 
-/** The name of a store that does not exist yet. STORE_INVALID. */
+/** Returns the name of the store if it does not exist yet. Rejects with STORE_INVALID if its URL is invalid. */
 export async function missingStore(store: string | Store | undefined): Promise<string | undefined> {
   return missingStoreAt(typeof store === 'object' ? store : storeUrl(store))
 }
 
-/** The store that the file names. A usage error if the file cannot be loaded, or its crews have several stores. */
+/** Returns the file's store. Rejects with a UsageError if it cannot be loaded, or its crews have several stores. */
 async function crewStore(named: string | undefined): Promise<string | Store | undefined> {
   const file = named ?? usualFile()
   if (file === undefined || (named === undefined && !mentionsStore(resolve(file), new Set()))) return undefined
@@ -126,7 +126,7 @@ async function crewStore(named: string | undefined): Promise<string | Store | un
   const [first] = stores.values()
   if (stores.size <= 1) return first
   const places = [...stores.values()].map((store) => (typeof store === 'object' ? store.url : (store ?? 'the default')))
-  throw new UsageError(`the crews of ${file} are kept in ${places.join(' and in ')}; say which with --store`)
+  throw new UsageError(`the crews of ${file} are kept in ${places.join(' and in ')}; choose one with --store`)
 }
 
 /** Whether commands without this file would load another file, which may name a store. */
@@ -135,7 +135,7 @@ function anotherNamesStore(file: string): boolean {
     const usual = usualFile()
     return usual !== undefined && resolve(usual) !== resolve(file) && mentionsStore(resolve(usual), new Set())
   } catch {
-    // those commands report what is wrong with package.json, unless they get --store
+    // package.json is invalid: those commands report that, unless they get --store
     return true
   }
 }
@@ -145,7 +145,7 @@ async function loadStoreCrews(file: string): Promise<{ readonly store: string | 
   try {
     return await loadCrews(file)
   } catch (error) {
-    const words = `${messageOf(error)}; or, since it may name the store, name that with --store`
+    const words = `${messageOf(error)}; or name the store with --store, to run the command without that file`
     throw new UsageError(words, {
       ...(error instanceof UsageError && error.code !== 'USAGE' ? { code: error.code } : {}),
       cause: error instanceof UsageError ? error.cause : error,
@@ -153,9 +153,9 @@ async function loadStoreCrews(file: string): Promise<{ readonly store: string | 
   }
 }
 
-/** A member of an object, however it is written: `store: …`, `{ store }`, `["store"]`, `options.store = …`. */
-const member = /\bstore["'`]?\s*[:,}=\]]/
-const imported = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g
+/** Matches a member of an object: `store: …`, `{ store }`, `["store"]`, `options.store = …`. */
+const storeMember = /\bstore["'`]?\s*[:,}=\]]/
+const relativeImports = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g
 
 function mentionsStore(path: string, seen: Set<string>): boolean {
   if (seen.has(path)) return false
@@ -167,8 +167,8 @@ function mentionsStore(path: string, seen: Set<string>): boolean {
     // loading the file reports that it is missing
     return false
   }
-  if (member.test(text)) return true
-  return [...text.matchAll(imported)].some(([, name = '']) => mentionsStore(resolve(dirname(path), name), seen))
+  if (storeMember.test(text)) return true
+  return [...text.matchAll(relativeImports)].some(([, name = '']) => mentionsStore(resolve(dirname(path), name), seen))
 }
 
 function storeKey(store: string | Store | undefined): unknown {

@@ -1,11 +1,14 @@
-// Where the crew's file is looked for by default.
+// Finds the crew's file if a command names none.
 import { existsSync, readFileSync } from 'node:fs'
 import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 
 export const usualPlaces: readonly string[] = ['crew.ts', 'crew.mts', 'crew.js', 'src/crew.ts', 'src/crew.js']
 
-/** The file in package.json, else the first usual place that exists. */
+/**
+ * Returns the file that package.json names as `reprise.crew`, else the first of the usual places that exists. Throws a
+ * UsageError if package.json is invalid.
+ */
 export function usualFile(): string | undefined {
   return declaredFile() ?? usualPlaces.find((place) => existsSync(place))
 }

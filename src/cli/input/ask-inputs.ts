@@ -1,4 +1,4 @@
-// Inputs that a crew needs and was not given, asked of the person at the terminal.
+// Asks the person at the terminal for missing inputs of a crew.
 import { messageOf, RepriseError, reworded } from '../../base/errors.ts'
 import type { NextStep } from '../../base/next.ts'
 import { ownMember } from '../../base/options.ts'
@@ -8,14 +8,14 @@ import type { Channel, Terminal } from '../output/terminal.ts'
 import { askLine, canAsk, terminalPerson, type Person } from './ask-line.ts'
 import { parsePair, type readInputs } from './inputs.ts'
 
-/** Undefined if the person leaves. Needs `canAsk()`. */
+/** Returns undefined if the person leaves. Call it only if `canAsk()`. */
 export async function askInputs(
   err: Channel,
   { inputs: names, types = {} }: Pick<NextStep<'give'>, 'inputs' | 'types'>,
   person: Person = terminalPerson(),
 ): Promise<{ readonly [name: string]: unknown } | undefined> {
   const inputs: [string, unknown][] = []
-  err.line({ text: 'a text, or @file for the text of a file; Esc to leave', format: 'dim' })
+  err.line({ text: 'text, or @file for the text of a file; Esc to leave', format: 'dim' })
   for (const name of names) {
     const value = await askInput(err, name, ownMember(types, name), person)
     if (value === undefined) {
@@ -27,7 +27,7 @@ export async function askInputs(
   return Object.fromEntries(inputs)
 }
 
-/** Asks again until the value can be used. */
+/** Asks until the value is valid. */
 async function askInput(
   err: Channel,
   name: string,
@@ -48,13 +48,13 @@ async function askInput(
 
 type Inputs = ReturnType<typeof readInputs>
 
-/** Calls `start` again with the missing inputs. */
-export async function withMissingInputs<Begun>(
+/** Calls `start`. If inputs are missing or invalid, asks for them and calls it again. */
+export async function withMissingInputs<Started>(
   { loud }: Terminal,
   crew: Crew,
   inputs: Inputs,
-  start: (inputs: Inputs) => Promise<Begun>,
-): Promise<Begun> {
+  start: (inputs: Inputs) => Promise<Started>,
+): Promise<Started> {
   try {
     return await start(inputs)
   } catch (error) {

@@ -1,8 +1,8 @@
-// The person at the terminal, and one line of their input.
+// Asks the person at the terminal for a line of text, or for a confirmation.
 import { plain } from '../../text/plain-text.ts'
 import type { Channel } from '../output/terminal.ts'
 
-/** Keys are read from one stream, questions go to the other: the standard output is for data. */
+/** Keys are read from `input`, questions go to `output`: standard error, since standard output is for data. */
 export interface Person {
   readonly input: NodeJS.ReadStream
   readonly output: NodeJS.WriteStream
@@ -19,7 +19,7 @@ export function terminalPerson(signal?: AbortSignal): Person {
   return { input: process.stdin, output: process.stderr, signal }
 }
 
-/** What the person typed after `prompt`; undefined for Ctrl-C, Ctrl-D and Esc, which leave the cursor on that line. */
+/** Returns what the person typed after `prompt`; undefined for Ctrl-C, Ctrl-D and Esc, which do not end the line. */
 export async function askLine(prompt: string, { input, output, signal }: Person): Promise<string | undefined> {
   if (signal?.aborted) return undefined
   const { createInterface } = await import('node:readline/promises')
@@ -32,7 +32,7 @@ export async function askLine(prompt: string, { input, output, signal }: Person)
   signal?.addEventListener('abort', close)
   try {
     const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)))
-    // a closed reader rejects its question: that is a cancel too
+    // a question to a closed reader rejects: that is a cancel, too
     return await Promise.race([reader.question(plain(prompt)).catch(() => undefined), closed])
   } finally {
     signal?.removeEventListener('abort', close)
@@ -41,7 +41,7 @@ export async function askLine(prompt: string, { input, output, signal }: Person)
   }
 }
 
-/** True without a terminal, or with `yes`. Ctrl-C, Ctrl-D, Esc and everything but y and yes mean no. */
+/** Returns true with `yes` or without a terminal. At a terminal, every answer but y and yes means no. */
 export async function confirm(question: string, { yes, err }: { yes: boolean; err: Channel }): Promise<boolean> {
   if (yes || !canAsk()) return true
   const answer = await askLine(`${question} [y/N] `, terminalPerson())

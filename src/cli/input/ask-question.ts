@@ -1,5 +1,5 @@
-// Asks the person at the terminal a run's question: its subject, the decisions to choose from, and the fields of the
-// decision.
+// Asks the person at the terminal a run's question: shows its subject, lets the person pick a decision, and asks for
+// the fields of that decision.
 import { decisions } from '../../read/questions.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
@@ -14,8 +14,8 @@ import type { Channel, Terminal } from '../output/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
 
 /**
- * Undefined if the person leaves (Esc, Ctrl-C) or `person.signal` is aborted: the question stays open. The answer fits
- * the question; the caller adds who gave it. Needs `canAsk()`.
+ * Returns undefined if the person leaves (Esc, Ctrl-C) or `person.signal` is aborted: the question stays open. The
+ * answer fits the question; the caller adds who answered. Call it only if `canAsk()`.
  */
 export async function askQuestion(
   { loud }: Pick<Terminal, 'loud'>,
@@ -29,7 +29,7 @@ export async function askQuestion(
     label: decision,
     note: meanings[question.kind][decision] ?? '',
   }))
-  const more = shownWhole ? [] : [{ value: look, label: look, note: 'see all inputs, and the outputs so far, whole' }]
+  const more = shownWhole ? [] : [{ value: look, label: look, note: 'show all inputs and outputs in full' }]
   let decision = await pick('Your decision:', [...choices, ...more], person)
   while (decision === look) {
     printAskingWhole(loud, question.asking)
@@ -46,10 +46,10 @@ export async function askQuestion(
   return { decision, ...fields } as unknown as Answer
 }
 
-/** No decision of any question. */
+/** In the list of decisions, but not a decision: shows everything. */
 const look = 'look'
 
-/** Whether everything was shown. */
+/** Returns whether everything was shown in full. */
 function printQuestion(channel: Channel, question: AskedQuestion): boolean {
   const width = Math.min(channel.width, 120)
   channel.line()
@@ -65,37 +65,37 @@ function printQuestion(channel: Channel, question: AskedQuestion): boolean {
   return whole
 }
 
-const fail = 'the run fails'
+const fail = 'fail the run'
 const meanings: { readonly [K in Question['kind']]: { readonly [decision: string]: string } } = {
   result: {
-    approve: 'the result is good',
-    revise: 'it is done again, with your feedback',
-    replace: 'your output in place of this one',
+    approve: 'accept the result',
+    revise: 'redo the task with your feedback',
+    replace: 'use your output instead',
     fail,
   },
   call: {
     approve: 'call the tool, with this input or with yours',
     deny: 'do not call it, and tell the model why',
-    use: 'do not call it, and use your result',
+    use: 'do not call it, and use your result instead',
     fail,
   },
-  doubt: { run: 'it did not happen: call the tool', happened: 'it did, with the result that you give', fail },
+  doubt: { run: 'call the tool: it did not happen', happened: 'use your result: it did happen', fail },
   limit: { raise: 'continue with a higher limit', fail },
 }
 
 /**
- * Asks again until the value fits. Undefined: cancelled. `given` is left out if the person typed nothing and nothing is
- * needed.
+ * Asks until the value is valid. Returns undefined if the person leaves. `given` is absent if the field is optional and
+ * the person typed nothing.
  */
 async function askField(
   channel: Channel,
   question: Question,
   field: string,
-  needed: boolean,
+  required: boolean,
   person: Person,
 ): Promise<{ readonly given?: { readonly value: Json } } | undefined> {
   const { hint, read } = fieldReader(question, field)
-  const hints = [hint, needed ? '' : 'Enter to leave it as it is'].filter((words) => words !== '').join('; ')
+  const hints = [hint, required ? '' : 'Enter to leave it as it is'].filter((words) => words !== '').join('; ')
   for (;;) {
     const typed = await askLine(`${field}${hints === '' ? '' : ` (${hints})`}: `, person)
     if (typed === undefined) {
@@ -103,8 +103,8 @@ async function askField(
       return undefined
     }
     if (typed.trim() === '') {
-      if (!needed) return {}
-      channel.line(`${field} is needed; Esc leaves the question open`)
+      if (!required) return {}
+      channel.line(`${field} is required; Esc leaves the question open`)
       continue
     }
     try {
@@ -121,15 +121,15 @@ interface Reader {
 }
 
 function fieldReader(question: Question, field: string): Reader {
-  // the output of a task without a schema is always a text
-  const text =
+  // a task without a schema has a string as its output
+  const isText =
     field === 'reason' || field === 'feedback' || (question.kind === 'result' && typeof question.output === 'string')
-  if (text) return { hint: '', read: (typed) => typed }
+  if (isText) return { hint: '', read: (typed) => typed }
   if (field === 'to') return { hint: 'such as tokens=50000,cost=2.5', read: (typed) => ({ ...readLimit('to', typed) }) }
-  return { hint: 'JSON, or a text', read: readJson }
+  return { hint: 'JSON or text', read: readJson }
 }
 
-/** Text that is not JSON is taken as it is, unless it was meant to be JSON. */
+/** Parses JSON. Returns other text unchanged, unless it begins like JSON. */
 function readJson(typed: string): Json {
   try {
     return JSON.parse(typed) as Json

@@ -1,4 +1,4 @@
-// Edits a task's output in the person's editor. The text is never lost: the file stays until the text is in use.
+// Edits a task's output in the person's editor. The text is never lost: the file stays until the text was used.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,11 +14,11 @@ import { canAsk } from './ask-line.ts'
 export interface EditedText {
   readonly text: string
   readonly path: string
-  /** Call it when the text is in use. */
+  /** Deletes the file. Call it once the text was used. */
   discard(): void
 }
 
-/** A usage error without a terminal or an editor, or if nothing was changed. */
+/** Rejects with a UsageError without a terminal or an editor, or if nothing was changed. */
 export async function editOutput(store: Store, run: string, task: Task): Promise<EditedText> {
   const editor = editorCommand(task)
   const before = await outputText(store, run, task)
@@ -32,7 +32,7 @@ export async function editOutput(store: Store, run: string, task: Task): Promise
   if (error || status !== 0 || after === before) {
     discard()
     const ended = `${editor} ended with ${error ? messageOf(error) : `code ${status}`}`
-    const why = error || status !== 0 ? ended : `the output of ${task.name} was left as it is`
+    const why = error || status !== 0 ? ended : `the output of ${task.name} was not changed`
     throw new UsageError(`${why}, so nothing was done; edit it again, or ${instead}`)
   }
   // editors end the last line, even if the output did not
@@ -40,9 +40,9 @@ export async function editOutput(store: Store, run: string, task: Task): Promise
   return { text, path, discard }
 }
 
-/** For a text that cannot be used as it is. */
+/** Says how to use the text later, if it could not be used. */
 export function editedTextHint({ path }: EditedText, name?: string): string {
-  return `your text is kept; use it with: --output ${shellWord(`${name === undefined ? '' : `${name}=`}@${path}`)}`
+  return `your text was saved; use it with: --output ${shellWord(`${name === undefined ? '' : `${name}=`}@${path}`)}`
 }
 
 const instead = 'give the value with --output instead'
@@ -55,7 +55,7 @@ function editorCommand({ name }: Task): string {
   return editor
 }
 
-/** The text to edit; empty for a task without an output. */
+/** Returns the text to edit; an empty string for a task without an output. */
 async function outputText(store: Store, run: string, { name, schema }: Task): Promise<string> {
   const output = (await readRun(store, run)).state.tasks.get(name)?.output
   if (!output) return ''

@@ -1,5 +1,5 @@
-// Inputs, outputs and limits as they are typed: `name=text`, `name=@file` for a file's text, `name@=file` for the file
-// itself, `name:=json` for other values. The output of a task without a schema is a text, otherwise JSON.
+// Parses the inputs, outputs and limits of the command line: `name=text`, `name=@file` for a file's text, `name@=file`
+// for the file itself, `name:=json` for other values. The output of a task with a schema is JSON, any other is text.
 import { readFileSync } from 'node:fs'
 import { file as inputFile } from '../../crew/file.ts'
 import { messageOf } from '../../base/errors.ts'
@@ -15,25 +15,25 @@ export interface InputOptions {
   readonly inputs?: string
 }
 
-/** Undefined without inputs: an existing run then keeps its own. */
+/** Returns undefined if no inputs were given: an existing run then keeps its own. */
 export function readInputs({ input = [], inputs }: InputOptions): { readonly [name: string]: unknown } | undefined {
   if (inputs === undefined && input.length === 0) return undefined
   const fromFile = inputs === undefined ? {} : readObject(inputs)
   return Object.fromEntries([...Object.entries(fromFile), ...input.map(parsePair)])
 }
 
-/** A usage error that names the option if the text is not JSON. */
+/** Throws a UsageError that names the option if the text is not JSON. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new UsageError(`${what} is not JSON (${messageOf(error)}); a text is JSON in quotes: '"text"'`)
+    throw new UsageError(`${what} is not JSON (${messageOf(error)}); put text in quotes: '"text"'`)
   }
 }
 
-const atHint = `a text that begins with @ is given as name:='"@…"'`
+const atHint = `write text that begins with @ as name:='"@…"'`
 
-/** The name and value of `name=text` and its variants. */
+/** Parses `name=text` and its variants into name and value. */
 export function parsePair(pair: string): [string, unknown] {
   const [, name = '', sign = '', value = ''] = /^([^=]*?)([:@]?=)(.*)$/s.exec(pair) ?? []
   if (name === '' || sign === '') {
@@ -47,12 +47,12 @@ export function parsePair(pair: string): [string, unknown] {
 }
 
 function readObject(file: string): object {
-  const value = parseJson(readText(file, '--inputs', 'name a file that is there'), `--inputs ${file}`)
+  const value = parseJson(readText(file, '--inputs', 'name an existing file'), `--inputs ${file}`)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw new UsageError(`--inputs ${file} holds no object; write { "name": value, … } into it`)
+  throw new UsageError(`--inputs ${file} contains no object; write { "name": value, … } into it`)
 }
 
-/** A usage error that names the option if the file cannot be read. */
+/** Throws a UsageError that names the option if the file cannot be read. */
 export function readText(file: string, what: string, hint: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -62,8 +62,8 @@ export function readText(file: string, what: string, hint: string): string {
 }
 
 /**
- * Outputs by task name, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error if a task is
- * given twice.
+ * Parses `task=text`, `task=@file` and `task:=json` into outputs by task name. Rejects with TASK_NOT_FOUND, or with a
+ * UsageError if a task is given twice.
  */
 export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
   const outputs = new Map<string, unknown>()
@@ -73,17 +73,16 @@ export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Pr
       throw new UsageError(`--output is ${JSON.stringify(pair)}; write it as task=text, task=@file or task:=json`)
     }
     const task = await findCrewTask(crew, name)
-    if (outputs.has(task.name))
-      throw new UsageError(`--output ${task.name} is given twice; give it once, and others for other tasks`)
+    if (outputs.has(task.name)) throw new UsageError(`--output ${task.name} is given twice; give it once`)
     const what = `--output ${task.name}`
     outputs.set(task.name, sign === ':=' ? parseJson(value, what) : readOutput(task, value, what))
   }
   return outputs
 }
 
-/** `@file` is the file's text. */
+/** Reads the file of `@file`, and parses its text or the given one. */
 export function readOutput(task: Task, typed: string, what: string): unknown {
-  const hint = `a text that begins with @ goes into a file`
+  const hint = `put text that begins with @ into a file`
   return parseOutput(task, typed.startsWith('@') ? readText(typed.slice(1), what, hint) : typed, what)
 }
 
@@ -97,7 +96,7 @@ export function parseOutput(task: Task, text: string, what: string): unknown {
   }
 }
 
-/** `tokens=50000,cost=2.5,seconds=600`, or some of these. A usage error that names the option. */
+/** Parses `tokens=50000,cost=2.5,seconds=600`, or some of these. Throws a UsageError that names the option. */
 export function readLimit(what: string, text: string): Limit {
   const pairs = text.split(',').map((pair): [string, number | string] => {
     const [, name = pair, value = ''] = /^([^=]*)=(.*)$/.exec(pair.trim()) ?? []

@@ -1,9 +1,9 @@
-// A list at a terminal from which a person picks one row: with the arrow keys, by typing a part of it, or by its
+// A list at a terminal, from which a person picks one row: with the arrow keys, by typing a part of it, or by its
 // number. Esc and Ctrl-C pick none. The list fits the terminal, and is cleared afterwards.
 import { emitKeypressEvents, type Interface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Person } from './ask-line.ts'
-import { takeBack } from '../output/block.ts'
+import { eraseRows } from '../output/block.ts'
 import { columns, plain, shorten } from '../../text/plain-text.ts'
 
 export interface Choice<Value> {
@@ -20,8 +20,8 @@ interface Key {
   readonly sequence?: string
 }
 
-const mostRows = 12
-/** How long, in ms, an Esc may be the beginning of an arrow key; the only field of the interface that is read. */
+const maxRows = 12
+/** How many ms to wait after an Esc, which may begin an arrow key. No other field of the interface is read. */
 const quickEscape = { escapeCodeTimeout: 50 } as unknown as Interface
 
 export async function pick<Value>(
@@ -33,30 +33,31 @@ export async function pick<Value>(
   const labels = Math.min(48, Math.max(0, ...choices.map((choice) => columns(plain(choice.label)))))
   const numbers = String(choices.length).length
   let typed = ''
-  let at = 0
-  let drawn = 0
+  let selected = 0
+  let drawnRows = 0
 
   const draw = (rows: readonly string[]): void => {
-    output.write(`${takeBack(drawn)}${rows.map((row) => `${row}\n`).join('')}`)
-    drawn = rows.length
+    output.write(`${eraseRows(drawnRows)}${rows.map((row) => `${row}\n`).join('')}`)
+    drawnRows = rows.length
   }
   const list = (): void => {
     const width = Math.max(40, output.columns || 80) - 1
-    const height = Math.max(3, Math.min(mostRows, (output.rows || 24) - 4))
+    const height = Math.max(3, Math.min(maxRows, (output.rows || 24) - 4))
     const found = matchChoices(choices, typed)
-    const first = Math.max(0, Math.min(at - Math.floor(height / 2), found.length - height))
+    const first = Math.max(0, Math.min(selected - Math.floor(height / 2), found.length - height))
     const rows = found.slice(first, first + height).map(({ index, choice }, row) => {
       const label = shorten(choice.label, labels)
       const head = `${String(index + 1).padStart(numbers)}  ${label}${' '.repeat(labels - columns(label))}`
       const note = shorten(choice.note ?? '', width - columns(head) - 4)
-      const chosen = first + row === at
+      const chosen = first + row === selected
       const text = `${chosen ? '>' : ' '} ${head}  ${note}`.trimEnd()
       return chosen ? styleText('cyan', text, { stream: output }) : text
     })
     const more = found.length > height ? `, ${found.length} of them` : ''
-    const hint = found.length === 0 ? 'no match' : `arrows, a part of it or its number, Enter; Esc for none${more}`
-    const asked = shorten(`${title} ${typed}`, width)
-    draw([asked, ...rows, styleText('dim', shorten(hint, width), { stream: output })])
+    const hint =
+      found.length === 0 ? 'no match' : `arrow keys, part of a row or its number, then Enter; Esc for none${more}`
+    const heading = shorten(`${title} ${typed}`, width)
+    draw([heading, ...rows, styleText('dim', shorten(hint, width), { stream: output })])
   }
 
   return new Promise((resolve) => {
@@ -74,19 +75,20 @@ export async function pick<Value>(
       const rows = found.length
       if (key.name === 'escape' || (key.ctrl && (key.name === 'c' || key.name === 'd'))) return cancel()
       if (key.name === 'return' || key.name === 'enter') {
-        const chosen = found[at]
+        const chosen = found[selected]
         if (chosen) return end(chosen.choice.value, chosen.choice.label)
-      } else if (key.name === 'up' || (key.ctrl && key.name === 'p')) at = rows === 0 ? 0 : (at + rows - 1) % rows
-      else if (key.name === 'down' || (key.ctrl && key.name === 'n')) at = rows === 0 ? 0 : (at + 1) % rows
-      else if (key.name === 'backspace') retype(typed.slice(0, -1))
-      else if (text !== undefined && !key.ctrl && !key.meta && plain(text) !== '') retype(typed + plain(text))
+      } else if (key.name === 'up' || (key.ctrl && key.name === 'p'))
+        selected = rows === 0 ? 0 : (selected + rows - 1) % rows
+      else if (key.name === 'down' || (key.ctrl && key.name === 'n')) selected = rows === 0 ? 0 : (selected + 1) % rows
+      else if (key.name === 'backspace') filterBy(typed.slice(0, -1))
+      else if (text !== undefined && !key.ctrl && !key.meta && plain(text) !== '') filterBy(typed + plain(text))
       list()
     }
-    const retype = (words: string): void => {
+    const filterBy = (words: string): void => {
       typed = words
       // a typed number selects the row of that number, even if other rows contain it
       const numbered = matchChoices(choices, typed).findIndex(({ index }) => String(index + 1) === typed.trim())
-      at = Math.max(0, numbered)
+      selected = Math.max(0, numbered)
     }
     emitKeypressEvents(input, quickEscape)
     input.setRawMode(true)

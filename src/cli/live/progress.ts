@@ -34,11 +34,11 @@ export function openProgress(
       createTree(store, prices, () => Date.now()),
     )
   if (terminal.quiet) return { onEntry() {}, ...withoutBlock, [Symbol.dispose]() {} }
-  const shown = muteStepLog()
-  return { onEntry: progressLines(terminal.err), ...withoutBlock, [Symbol.dispose]: () => shown[Symbol.dispose]() }
+  const muted = muteStepLog()
+  return { onEntry: progressLines(terminal.err), ...withoutBlock, [Symbol.dispose]: () => muted[Symbol.dispose]() }
 }
 
-/** For lines that stay. */
+/** For printed lines, which are not redrawn. */
 const withoutBlock: Pick<Progress, 'follow' | 'whileAsking'> = { follow() {}, whileAsking: (work) => work() }
 
 const frameMs = 100
@@ -109,33 +109,34 @@ function progressWords(entry: Entry, run: string): string | undefined {
   }
 }
 
-// Observes what is written through a store.
-
 interface ObservedStore {
   readonly store: Store
   /** Resolves when the listener has received everything that was written so far. */
   delivered(): Promise<void>
 }
 
-/** The same store, with a listener that receives each entry, in order, once it is written. */
-export function observeStore(store: Store, hear: (entry: Entry, run: string) => void | Promise<void>): ObservedStore {
+/** Wraps a store: the listener receives each entry that is written through it, in order. */
+export function observeStore(
+  store: Store,
+  onEntry: (entry: Entry, run: string) => void | Promise<void>,
+): ObservedStore {
   let queue = Promise.resolve()
-  const tell = (run: string, { lines }: Batch): void => {
+  const notify = (run: string, { lines }: Batch): void => {
     for (const { bytes, seq } of lines) {
       const decoded = decodeEntry(bytes, (hash) => store.blob(run, hash), `entry ${seq} of run ${run}`)
       // showing progress must not fail a run
-      queue = queue.then(async () => hear(await decoded, run)).catch(() => {})
+      queue = queue.then(async () => onEntry(await decoded, run)).catch(() => {})
     }
   }
   const append: Store['append'] = async (lease, after, batch) => {
     const waiting = await store.append(lease, after, batch)
-    tell(batch.run ?? lease.run, batch)
+    notify(batch.run ?? lease.run, batch)
     return waiting
   }
   const create: Store['create'] = async (row, batch, ...more) => {
-    const made = await store.create(row, batch, ...more)
-    if (made.created) tell(row.run, batch)
-    return made
+    const result = await store.create(row, batch, ...more)
+    if (result.created) notify(row.run, batch)
+    return result
   }
   const observed = new Proxy(store, {
     get(target, key) {

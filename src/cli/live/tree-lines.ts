@@ -1,4 +1,4 @@
-// The tree of a run as lines for a terminal of a given size: running tasks are always shown, others if there is room.
+// The tree of a run as lines for a terminal of a given size. The current task is always shown, others if there is room.
 import { columns } from '../../text/columns.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 import type { Format, Piece } from '../output/terminal.ts'
@@ -22,7 +22,7 @@ const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly
 }
 export const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 
-const widest = 120
+const maxWidth = 120
 /** A name is not cut below this width for the text after it. */
 const leastName = 28
 /** The width that the agent's name or activity keeps next to a long name. */
@@ -33,7 +33,7 @@ const timeWidth = 7
 const tokensWidth = 13
 const costWidth = 9
 /** How many lines of a reply in progress are shown. */
-const saidLines = 4
+const replyRows = 4
 
 export interface Size {
   readonly width: number
@@ -45,18 +45,18 @@ export interface Size {
  * height.
  */
 export function treeLines(run: LiveRun, size: Size, frame: number | undefined): Line[] {
-  const groups = [...flat(run.tasks, 0)]
+  const groups = [...flatten(run.tasks, 0)]
   const longest = Math.max(0, ...groups.map(({ task, depth }) => columns(task.name) + 2 * depth))
   const priced = groups.some(({ task }) => task.cost !== undefined && task.cost > 0)
-  const besides = margin + leastWords + timeWidth + tokensWidth + (priced ? costWidth : 0)
+  const otherColumns = margin + leastWords + timeWidth + tokensWidth + (priced ? costWidth : 0)
   // on a wide terminal the numbers would be far from the names
-  const width = Math.min(size.width, Math.max(widest, longest + besides))
-  const name = Math.min(longest, Math.max(leastName, width - besides))
+  const width = Math.min(size.width, Math.max(maxWidth, longest + otherColumns))
+  const name = Math.min(longest, Math.max(leastName, width - otherColumns))
   const talking = groups.filter(({ task }) => task.reply !== '').length
   const blocks = groups.map(({ task, depth }) => ({
     task,
     line: taskLine(task, depth, { width, name, priced, frame }),
-    said: replyLines(task, depth, width, talking > 1 ? 2 : saidLines),
+    reply: replyLines(task, depth, width, talking > 1 ? 2 : replyRows),
   }))
   const named = `run ${run.runId}`
   const crew = shorten(run.crew, Math.max(leastName, width - 3 - columns(named)))
@@ -68,13 +68,13 @@ export function treeLines(run: LiveRun, size: Size, frame: number | undefined): 
   return [head, ...fitRows(blocks, size.height - 3), footLine(run, width)]
 }
 
-function* flat(
+function* flatten(
   tasks: readonly LiveTask[],
   depth: number,
 ): Generator<{ readonly task: LiveTask; readonly depth: number }> {
   for (const task of tasks) {
     yield { task, depth }
-    yield* flat(task.tasks, depth + 1)
+    yield* flatten(task.tasks, depth + 1)
   }
 }
 
@@ -130,18 +130,18 @@ function footLine({ ms, tokens, cost }: LiveRun, width: number): Line {
 interface Group {
   readonly task: LiveTask
   readonly line: Line
-  readonly said: readonly Line[]
+  readonly reply: readonly Line[]
 }
 
-/** Leaves out lines of replies first, then tasks that are far from the current one. */
+/** Leaves out rows of replies first, then tasks that are far from the current one. */
 function fitRows(groups: readonly Group[], room: number): Line[] {
-  const all = groups.flatMap(({ line, said }) => [line, ...said])
+  const all = groups.flatMap(({ line, reply }) => [line, ...reply])
   if (all.length <= room) return all
   if (groups.length <= room) {
     const spare = room - groups.length
     let left = spare
-    return groups.flatMap(({ line, said }) => {
-      const kept = left > 0 ? said.slice(-left) : []
+    return groups.flatMap(({ line, reply }) => {
+      const kept = left > 0 ? reply.slice(-left) : []
       left -= kept.length
       return [line, ...kept]
     })
@@ -150,13 +150,13 @@ function fitRows(groups: readonly Group[], room: number): Line[] {
   const middle = currentTask(groups)
   if (room < 3) return groups.slice(middle, middle + Math.max(1, room)).map(({ line }) => line)
   const spare = Math.min(Math.floor(room / 3), room - 3)
-  const words = spare > 0 ? (groups[middle]?.said.slice(-spare) ?? []) : []
-  const rows = room - words.length
+  const reply = spare > 0 ? (groups[middle]?.reply.slice(-spare) ?? []) : []
+  const rows = room - reply.length
   const from = Math.max(0, Math.min(middle - 1, length - rows + 1))
   const to = from + rows - (from > 0 ? 1 : 0) - (from + rows - 1 < length ? 1 : 0)
   const hidden = (count: number, where: string): Line[] =>
     count <= 0 ? [] : [[{ text: `  … ${plural(count, 'task')} ${where}`, format: 'dim' }]]
-  const kept = groups.slice(from, to).flatMap(({ line }, index) => [line, ...(from + index === middle ? words : [])])
+  const kept = groups.slice(from, to).flatMap(({ line }, index) => [line, ...(from + index === middle ? reply : [])])
   return [...hidden(from, 'above'), ...kept, ...hidden(length - to, 'below')]
 }
 

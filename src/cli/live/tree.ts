@@ -1,5 +1,5 @@
-// The live view of a run: its tasks as a tree, each with its status, activity, time and cost. All of it is read off the
-// folded state, so that no entry has to be known here; only the text of replies in progress comes from elsewhere.
+// The live view of a run: its tasks as a tree, each with its status, activity, time and cost. All of it is derived from
+// the folded state, except the text of replies in progress, which comes from deltas.
 import type { Delta } from '../../read/listeners.ts'
 import { costOfTask } from '../../read/costs.ts'
 import { readRun } from '../../read/read-run.ts'
@@ -19,7 +19,7 @@ export interface LiveTask {
   readonly name: string
   readonly status: TaskViewStatus
   readonly agent: string | undefined
-  /** What the task is doing, or why it waits or failed. */
+  /** What the task is doing, or why it is waiting or has failed. */
   readonly activity: string
   readonly ms: number | undefined
   readonly tokens: number
@@ -48,8 +48,8 @@ export interface Tree {
   look(now: number): LiveRun | undefined
 }
 
-/** The rest of a long reply is not shown. */
-const saidAtMost = 2000
+/** Only the end of a longer reply is shown. */
+const maxReplyLength = 2000
 
 interface WatchedRun {
   readonly state: RunState
@@ -60,7 +60,7 @@ interface WatchedRun {
 
 export function createTree(store: Store, prices: Prices | undefined, clock: () => number): Tree {
   const runs = new Map<string, WatchedRun>()
-  const speeches = new Map<string, string>()
+  const replies = new Map<string, string>()
   let begin: number | undefined
 
   async function watch(entry: Entry, run: string): Promise<WatchedRun> {
@@ -74,34 +74,34 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
     return watched
   }
 
-  function lookAt({ state, last, costs }: WatchedRun, now: number, main: boolean): LiveTask[] {
+  function lookAt({ state, last, costs }: WatchedRun, now: number, isRoot: boolean): LiveTask[] {
     const open = openQuestions(state)
     return currentTasks(state).map((task): LiveTask => {
       const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
-      const work = child === undefined ? undefined : runs.get(child)
-      const tasks = work ? lookAt(work, now, false) : []
-      const asked = tasks.some((inner) => inner.status === 'waiting') ? [...open, { path: task.name }] : open
-      const status = taskViewStatus(state, task, true, asked)
+      const childRun = child === undefined ? undefined : runs.get(child)
+      const tasks = childRun ? lookAt(childRun, now, false) : []
+      const questions = tasks.some((inner) => inner.status === 'waiting') ? [...open, { path: task.name }] : open
+      const status = taskViewStatus(state, task, true, questions)
       const { input, output } = spentOn(state, task)
       const own = input + output
-      const said = main && status === 'running' ? saidBy(task.name) : ''
+      const reply = isRoot && status === 'running' ? replyOf(task.name) : ''
       return {
         name: task.name,
         status,
         agent: task.output?.agent ?? task.agent,
-        activity: said === '' ? describeActivity(state, task, status) : 'writes',
+        activity: reply === '' ? describeActivity(state, task, status) : 'writes',
         ms: taskDuration(task, now, last.get(task.name)),
         // the parent learns what a child run has spent when the child ends
         tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
         cost: tasks.length === 0 ? costs.get(task.name) : tasks.map(({ cost }) => cost).reduce(addCost, 0),
-        reply: said,
+        reply,
         tasks,
       }
     })
   }
 
-  function saidBy(task: string): string {
-    return [...speeches].findLast(([path]) => taskInPath(path) === task)?.[1] ?? ''
+  function replyOf(task: string): string {
+    return [...replies].findLast(([path]) => taskInPath(path) === task)?.[1] ?? ''
   }
 
   return {
@@ -113,16 +113,16 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       const { path } = entry
       if (path === undefined) return
       // a child run may have the same paths
-      if (entry.type === 'model.replied' && watched === runs.values().next().value) speeches.delete(path)
+      if (entry.type === 'model.replied' && watched === runs.values().next().value) replies.delete(path)
       const task = taskInPath(path)
       watched.last.set(task, entry.at)
       watched.costs.set(task, await costOfTask(state, task, prices))
     },
 
     onDelta(delta) {
-      if (delta.type === 'text.reset') speeches.delete(delta.path)
+      if (delta.type === 'text.reset') replies.delete(delta.path)
       if (delta.type !== 'text.delta') return
-      speeches.set(delta.path, ((speeches.get(delta.path) ?? '') + delta.text).slice(-saidAtMost))
+      replies.set(delta.path, ((replies.get(delta.path) ?? '') + delta.text).slice(-maxReplyLength))
     },
 
     look(now) {
@@ -161,7 +161,9 @@ function describeActivity(state: RunState, task: TaskState, status: TaskViewStat
   }
 }
 
-/** From the start of the task to its end, to now, or to its last entry, if it was stopped or has failed. */
+/**
+ * Returns the ms from the task's start to its end, else to now, or to its last entry if it was stopped or has failed.
+ */
 function taskDuration(
   { status, source, output, startedAt }: TaskState,
   now: number,
@@ -174,7 +176,7 @@ function taskDuration(
   return Math.max(0, (end === undefined ? now : Date.parse(end)) - Date.parse(start))
 }
 
-/** The activity of a running task, from the newest attempt and what is nested in it. */
+/** Describes what a running task is doing, from its newest attempt and the attempts nested in it. */
 function describeWork(state: RunState, task: TaskState): string {
   const attempt = state.attempts.get(task.attempts.at(-1) ?? '')
   if (!attempt) return 'continues'
@@ -196,12 +198,12 @@ function attemptWords(state: RunState, task: TaskState, attempt: AttemptState): 
   if (last.calls.length === 0)
     return (attempt.summary?.seq ?? 0) > last.reply.seq ? 'asks the model' : 'checks the answer'
   const open = last.calls.filter(({ outcome }) => !outcome)
-  const begun = open.filter(({ calledAt }) => calledAt !== undefined)
-  const tools = (begun.length > 0 ? begun : open).map(({ request }) => request.tool)
+  const started = open.filter(({ calledAt }) => calledAt !== undefined)
+  const tools = (started.length > 0 ? started : open).map(({ request }) => request.tool)
   return tools.length > 0 ? `calls ${tools.join(', ')}` : 'asks the model'
 }
 
-/** The newest nested attempt of the step that an attempt is at: a delegation, a judge, a summary. */
+/** Returns the newest open attempt nested in the current step of an attempt: a delegation, a judge, a summary. */
 function workWithin(
   state: RunState,
   task: TaskState,

@@ -1,6 +1,6 @@
-// Lines at the bottom of a terminal that are redrawn while other output is printed above them. Each update is put
-// between the marks of a synchronized update, so that no half of it is seen; a terminal that does not know the marks
-// ignores them. The cursor is never hidden and no mode of the terminal is changed, so a killed process leaves a usable
+// Lines at the bottom of a terminal that are redrawn while other output is printed above them. Each update is enclosed
+// in the escape sequences of a synchronized update, so that it never appears half-drawn; terminals without that feature
+// ignore them. The cursor is never hidden and no mode of the terminal is changed, so a killed process leaves a usable
 // terminal.
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plain } from '../../text/plain-text.ts'
@@ -25,18 +25,18 @@ const endUpdate = '\u001b[?2026l'
 export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.WriteStream[], paint: Paint): Block {
   let shown: readonly number[] = []
   let lines: readonly (readonly Piece[])[] = []
-  // other output did not end its line
+  // whether other output has not ended its line
   let midLine = false
   const own: (text: string) => boolean = stream.write.bind(stream)
 
   const size = (): { width: number; height: number } => ({ width: stream.columns || 80, height: stream.rows || 24 })
 
-  function above(): string {
+  function erase(): string {
     const { width } = size()
     // a terminal that became narrower has wrapped long lines
     const rows = shown.reduce((sum, length) => sum + Math.max(1, Math.ceil(length / width)), 0)
     shown = []
-    return takeBack(rows)
+    return eraseRows(rows)
   }
 
   function redraw(): void {
@@ -44,7 +44,7 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
   }
 
   function drawing(): string {
-    const before = above() + (midLine ? '\n' : '')
+    const before = erase() + (midLine ? '\n' : '')
     midLine = false
     const { width } = size()
     const cut = lines.map((line) => cutLine(line, width - 1))
@@ -64,12 +64,12 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
     const write = originals[index] as Write
     one.write = function printAbove(...args: Parameters<Write>): boolean {
       const drawn = lines.length > 0
-      if (drawn) own(beginUpdate + above())
-      const said = write.apply(one, args)
+      if (drawn) own(beginUpdate + erase())
+      const accepted = write.apply(one, args)
       const text = String(args[0])
       if (text !== '') midLine = !text.endsWith('\n')
       if (drawn) own(drawing() + endUpdate)
-      return said
+      return accepted
     } as Write
   }
 
@@ -80,7 +80,7 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
       redraw()
     },
     clear() {
-      own(above())
+      own(erase())
       lines = []
     },
     [Symbol.dispose]() {
@@ -91,10 +91,10 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
 }
 
 /**
- * Empties the rows above the cursor, and leaves the cursor in the first of them. Row by row: some terminals (tmux) keep
- * what is erased from the first row of the screen down in their history, a copy per redraw.
+ * Erases the rows above the cursor, and leaves the cursor in the first of them. Row by row, because some terminals
+ * (tmux) save what is erased from the top of the screen down in their history, once per redraw.
  */
-export function takeBack(rows: number): string {
+export function eraseRows(rows: number): string {
   return rows === 0 ? '' : `\r${'\u001b[A\u001b[2K'.repeat(rows)}`
 }
 

@@ -1,29 +1,32 @@
-// The parts of a reply that the model's provider added: its own calls, sources and files.
+// Prints the parts of a reply that the model's provider added: its own tool calls, sources and files.
 import type { GeneratedFile, ReplyPart, SentPart, SentResult, Source } from '../../journal/entries.ts'
 import { clip } from '../../text/clip.ts'
 import type { Channel } from './terminal.ts'
 import { plural } from '../../text/words.ts'
 import { printBlock, readable } from './print-block.ts'
 
-/** Some results are images, or pages with signatures. */
-const longest = 2000
+/** Longer values, such as images or signed pages, are cut. */
+const maxLength = 2000
 
-/** Prints nothing for other parts. */
+/** Prints nothing for parts that the provider didn't add. */
 export function printProviderPart(channel: Channel, part: ReplyPart): void {
   switch (part.type) {
     case 'provider-call':
       channel.line({ text: '  provider called ', format: 'cyan' }, part.tool)
-      printBlock(channel, '    ', clip(readable(part.input), longest))
+      printBlock(channel, '    ', clip(readable(part.input), maxLength))
       return
     case 'provider-result':
-      channel.line({ text: `  ${part.tool} ${part.failed ? 'failed' : 'gave'}`, format: part.failed ? 'red' : 'dim' })
-      printBlock(channel, '    ', clip(readable(part.result), longest))
+      channel.line({
+        text: `  ${part.tool} ${part.failed ? 'failed' : 'returned'}`,
+        format: part.failed ? 'red' : 'dim',
+      })
+      printBlock(channel, '    ', clip(readable(part.result), maxLength))
       return
     case 'source':
       channel.line({ text: '  source ', format: 'cyan' }, sourceWords(part))
       return
     case 'file':
-      channel.line({ text: '  file ', format: 'cyan' }, madeFileWords(part))
+      channel.line({ text: '  file ', format: 'cyan' }, generatedFileWords(part))
       return
     default:
   }
@@ -35,12 +38,12 @@ export function sourceWords({ id, title, url, filename }: Source): string {
   return [title, place && (title ? `(${place})` : place)].filter(Boolean).join(' ') || id
 }
 
-export function madeFileWords(file: GeneratedFile): string {
+export function generatedFileWords(file: GeneratedFile): string {
   const where = 'base64' in file ? plural(Buffer.byteLength(file.base64, 'base64'), 'byte') : file.url
   return `${file.mediaType}, ${where}`
 }
 
-/** What a model was sent instead of a result; a file as its type and size. */
+/** Describes what the model was sent instead of a result. Files are described by type and size. */
 export function sentWords(sent: SentResult): string {
   if (sent.type === 'parts') return sent.parts.map(partWords).join('\n')
   return sent.type === 'denied' ? `denied: ${sent.reason ?? ''}` : readable(sent.value)
@@ -48,7 +51,7 @@ export function sentWords(sent: SentResult): string {
 
 function partWords(part: SentPart): string {
   if (part.type === 'text') return part.text
-  if (part.type === 'custom') return 'what only the provider knows'
+  if (part.type === 'custom') return 'data that only the provider can read'
   if ('base64' in part) return `${part.mediaType}, ${plural(Buffer.byteLength(part.base64, 'base64'), 'byte')}`
   return 'url' in part ? `${part.mediaType}, ${part.url}` : part.mediaType
 }

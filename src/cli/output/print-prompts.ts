@@ -1,5 +1,5 @@
-// What was sent to the model, step by step, computed from the journal as it stood at each call: later summaries leave
-// messages out. If a conversation only grew, a later step shows what was added.
+// Prints the prompts that were sent to the model, step by step. Each is computed from the journal as it stood at that
+// call, since later summaries drop messages. If a conversation only grew, the next step shows only what was added.
 import { isDeepStrictEqual } from 'node:util'
 import type { ChatMessage, Entry, Failure, ToolDefinition } from '../../journal/entries.ts'
 import type { Channel } from './terminal.ts'
@@ -12,7 +12,7 @@ import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import type { Json } from '../../journal/json.ts'
 import { parentPath, taskInPath } from '../../journal/paths.ts'
 
-/** The returned function prints one prompt; call it for each step of a run, in order. */
+/** Returns a function that prints one prompt. Call it for each step of a run, in order. */
 export function promptPrinter(channel: Channel): (prompt: SentPrompt) => void {
   const before = new Map<string, SentPrompt>()
   return (prompt) => {
@@ -98,7 +98,7 @@ export interface SentPrompt {
   readonly error: Failure | undefined
 }
 
-/** The prompts of one task, or of all. */
+/** Yields the prompts of one task, or of all. */
 export function* promptsSent(runId: string, entries: readonly Entry[], task?: string): Generator<SentPrompt> {
   const state = emptyState()
   for (const entry of entries) {

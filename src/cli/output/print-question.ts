@@ -1,5 +1,5 @@
-// Open questions, for people who answer them later: the text, the context (the tasks above it, from the root run to the
-// child run that asks, with the inputs and outputs of each so far), and the command on a line of its own, to be copied.
+// Prints open questions for people who answer them later: the text, the context (the tasks from the root run down to
+// the child run that asks, with their inputs and outputs so far), and the command that answers, on a line of its own.
 import { answerStep } from '../../read/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { AskedQuestion, AskingTask } from '../../journal/state/open-questions.ts'
@@ -15,7 +15,7 @@ import { shorten } from '../../text/plain-text.ts'
 import { waitingQuestions, type WaitingQuestion } from '../../runs/waiting-questions.ts'
 import type { Store } from '../../stores/store.ts'
 
-/** `known`: how many levels of the context, from the root, are shown already. */
+/** `known`: how many levels of the context, from the root, are already shown. */
 export function printOpenQuestion(
   channel: Channel,
   commands: Commands,
@@ -31,22 +31,21 @@ export function printOpenQuestion(
   for (const row of rows) channel.line(row)
   const whole = printAsking(channel, asking, known)
   printSubject(channel, question)
-  if (!whole)
-    channel.line({ text: '  some of this is cut; the command below shows all of it on request', format: 'dim' })
+  if (!whole) channel.line({ text: '  some of this is cut; the command below can show all of it', format: 'dim' })
   printHowToAnswer(channel, commands, answerStep(run, question))
 }
 
 export function printHowToAnswer(channel: Channel, commands: Commands, next: NextStep<'answer'>): void {
-  channel.line(`  decide ${next.decisions.join(' or ')}, in scripts by --decision, with:`)
+  channel.line(`  answer ${next.decisions.join(' or ')} with (in scripts, add --decision):`)
   channel.line(`  ${commands.command(next)}`)
 }
 
-/** What the question is about, unless its own text shows it. */
+/** Prints what the question is about, unless its own text shows it. */
 export function printSubject(channel: Channel, question: Question): void {
   if (question.kind === 'result') printBlock(channel, '  ', readable(question.output))
 }
 
-/** For a run that waits for answers. */
+/** Prints the questions of a run that waits for answers. */
 export function printWaiting(
   channel: Channel,
   commands: Commands,
@@ -59,39 +58,39 @@ export function printWaiting(
   channel.line(`then ${commands.advice({ type: 'resume', runId: run })}`)
 }
 
-const mostLines = 6
-const widest = 200
+const maxItems = 6
+const maxWidth = 200
 
 interface Item {
   readonly name: string
   readonly text: string
 }
 
-/** `research/facts`: the task that asks, after the tasks of its parents. */
+/** `research/facts`: the task that asks, below the tasks of the parent runs. */
 export function askingTaskPath(asking: readonly AskingTask[]): string {
   return asking.map(({ task }) => task).join('/')
 }
 
 /**
- * A line for each input and output. Returns whether everything was shown. `known`: how many levels, from the root, are
- * shown elsewhere.
+ * Prints a line for each input and output. Returns whether everything was shown. `known`: how many levels, from the
+ * root, are already shown.
  */
 export function printAsking(channel: Channel, asking: readonly AskingTask[], known = 0): boolean {
   let whole = true
   for (const level of asking.slice(known)) {
     if (asking.length > 1) printAskingTask(channel, level)
     for (const [label, items] of contextItems(level)) {
-      for (const item of items.slice(0, mostLines)) {
+      for (const item of items.slice(0, maxItems)) {
         const head = `  ${label.padEnd(8)}`
         const line = `${item.name} = ${item.text}`
-        const shown = shorten(line, Math.min(channel.width, widest) - head.length)
+        const shown = shorten(line, Math.min(channel.width, maxWidth) - head.length)
         // line breaks become spaces, which loses nothing
         whole &&= shown === shorten(line, Infinity)
         channel.line({ text: head, format: 'dim' }, shown)
       }
-      if (items.length <= mostLines) continue
+      if (items.length <= maxItems) continue
       whole = false
-      channel.line({ text: `  … ${plural(items.length - mostLines, `more ${label}`)}`, format: 'dim' })
+      channel.line({ text: `  … ${plural(items.length - maxItems, `more ${label}`)}`, format: 'dim' })
     }
   }
   return whole
@@ -126,7 +125,7 @@ function inputText(value: Json): string {
   return typeof shown === 'string' ? shown : JSON.stringify(shown)
 }
 
-/** `reprise runs --waiting`: every open question of every run, longest waiting first. */
+/** `reprise runs --waiting`: prints every open question of every run, longest waiting first. */
 export async function showWaiting(
   terminal: Terminal,
   commands: Commands,

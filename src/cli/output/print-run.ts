@@ -5,7 +5,7 @@ import { describeFiles } from '../../journal/files.ts'
 import type { RunView } from '../../runs/run-view.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 import { describeOwner } from '../../stores/owner.ts'
-import { madeFileWords, sourceWords } from './print-parts.ts'
+import { generatedFileWords, sourceWords } from './print-parts.ts'
 import { printStack } from './print-block.ts'
 import { failureWords, statusFormat } from './run-words.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
@@ -50,7 +50,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   }
 }
 
-/** In local time, like all other times of the run. */
+/** Replaces the time in `why` by local time, which all other lines use. */
 function inLocalTime(why: string, dueAt: string | undefined): string {
   return dueAt === undefined ? why : why.replace(dueAt, longTime(dueAt))
 }
@@ -83,7 +83,8 @@ export function printTask(channel: Channel, task: TaskView): void {
     channel.line({ text: '  source ', format: 'dim' }, shorten(sourceWords(source), width))
   if (task.sources.length > outputLines)
     channel.line({ text: `  … ${plural(task.sources.length - outputLines, 'more source')}`, format: 'dim' })
-  for (const file of task.files) channel.line({ text: '  file ', format: 'dim' }, shorten(madeFileWords(file), width))
+  for (const file of task.files)
+    channel.line({ text: '  file ', format: 'dim' }, shorten(generatedFileWords(file), width))
 }
 
 function times({ startedAt, completedAt }: TaskView): string | undefined {

@@ -1,5 +1,5 @@
-// One task of a run in full, as plain JSON and printed: its description, every attempt with its model calls and tool
-// calls, and its output.
+// One task of a run in full, as a JSON record and as printed text: its description, every attempt with its model calls
+// and tool calls, and its output.
 import type {
   ToolOutcome,
   AttemptState,
@@ -57,7 +57,8 @@ function printAttempt(channel: Channel, attempt: AttemptRecord): void {
     { text: status, format: statusFormat(status) },
     `  ${facts.join(' · ')}`,
   )
-  if (attempt.carries) channel.line(`  continues from ${attempt.carries.path}, told: ${attempt.carries.message}`)
+  if (attempt.carries)
+    channel.line(`  continues from ${attempt.carries.path} with the message: ${attempt.carries.message}`)
   if (request && request.tools.length > 0) channel.line(`  tools ${request.tools.map(({ name }) => name).join(', ')}`)
   if (child !== undefined) channel.line(`  executed by run ${child}`)
   for (const turn of turns) printTurn(channel, turn)
@@ -108,7 +109,7 @@ function printCall(
 
 export function printOutcome(channel: Channel, indent: string, outcome: ToolOutcome): void {
   if ('result' in outcome) {
-    channel.line({ text: `${indent}gave`, format: 'dim' })
+    channel.line({ text: `${indent}returned`, format: 'dim' })
     printBlock(channel, indent, readable(outcome.result))
   } else {
     const [[what, why] = ['', '']] = Object.entries(outcome) as [string, string][]
@@ -137,7 +138,7 @@ interface AttemptRecord extends Pick<AttemptState, AttemptField> {
 
 type ReplyField = 'startedAt' | 'model' | 'usage' | 'finish' | 'tries' | 'parts'
 
-/** Turns of function tasks have no fields of a reply. */
+/** The turns of function tasks have none of the reply's fields. */
 interface TurnRecord extends Partial<Pick<EntryOf<'model.replied'>, ReplyField>> {
   readonly path: string
   readonly repliedAt?: string
@@ -153,23 +154,23 @@ interface CallRecord extends Pick<CallState, CallField> {
 
 export function wholeTask(state: RunState, task: TaskState, view: TaskView): WholeTask {
   const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
-  // in the order of their starts: attempts within a step come after the attempt that has the step
+  // in the order of their starts: nested attempts come after the attempt that contains them
   const history = attempts.toSorted((a, b) => a.seq - b.seq).map(attemptRecord)
   return { runId: state.run, ...view, history }
 }
 
 function attemptRecord({ turns, ...attempt }: AttemptState): AttemptRecord {
   const { path, status, startedAt, carries, refusal, refusedBy, child } = attempt
-  const asked = attempt.request.model !== ''
+  const callsModel = attempt.request.model !== ''
   const agent = attempt.agent === '' ? undefined : attempt.agent
-  const request = asked ? attempt.request : undefined
+  const request = callsModel ? attempt.request : undefined
   const fields = defined({ path, status, agent, startedAt, carries, refusal, refusedBy, child, request })
-  return { ...fields, turns: turns.map((turn) => turnRecord(turn, asked)) }
+  return { ...fields, turns: turns.map((turn) => turnRecord(turn, callsModel)) }
 }
 
-function turnRecord({ path, reply, calls }: TurnState, asked: boolean): TurnRecord {
+function turnRecord({ path, reply, calls }: TurnState, callsModel: boolean): TurnRecord {
   const { startedAt, at: repliedAt, model, usage, finish, tries, parts } = reply
-  const fields = asked ? defined({ startedAt, repliedAt, model, usage, finish, tries, parts }) : {}
+  const fields = callsModel ? defined({ startedAt, repliedAt, model, usage, finish, tries, parts }) : {}
   return { path, ...fields, calls: calls.map(callRecord) }
 }
 

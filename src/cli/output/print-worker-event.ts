@@ -12,7 +12,7 @@ export function printWorkerEvent(terminal: Terminal, event: WorkerEvent): void {
     terminal.record({ at, ...event, ...error })
     return
   }
-  // every worker reports every run that wakes up
+  // too many for people: every worker reports every run that wakes up
   if (event.type === 'woken') return
   const { text, format } = eventWords(event)
   // problems are printed even with --quiet

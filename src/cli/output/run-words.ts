@@ -24,13 +24,13 @@ export function printFailures(
   if (canRetry(failures)) channel.line(commands.advice({ type: 'retry', runId }))
 }
 
-/** A nested crew that has an output is not executed again. */
+/** Whether a retry would execute anything: it doesn't repeat a nested crew that has an output. */
 export function canRetry(failures: readonly TaskFailure[]): boolean {
   return failures.some(({ task }) => !task.includes('/'))
 }
 
-export function statusFormat(word: string): Format | undefined {
-  switch (word) {
+export function statusFormat(status: string): Format | undefined {
+  switch (status) {
     case 'completed':
     case 'executed':
       return 'green'

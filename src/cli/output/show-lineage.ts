@@ -22,10 +22,10 @@ export async function showLineage(terminal: Terminal, store: Store, { run, crew 
   }
   terminal.err.line(`lineage of run ${run} of crew ${crew}`)
   const rows = lineageRows(found)
-  const whole = fullWidth(rows, (id) => id) <= terminal.out.width
-  const length = whole ? Infinity : await prefixLength(store, new Set(rows.map((row) => row.run.runId)))
+  const fits = fullWidth(rows, (id) => id) <= terminal.out.width
+  const length = fits ? Infinity : await prefixLength(store, new Set(rows.map((row) => row.run.runId)))
   printTree(terminal.out, rows, (id) => id.slice(0, length))
-  if (found.cut) terminal.err.line('there are more relatives than are shown; look at the lineage of a nearer one')
+  if (found.cut) terminal.err.line('there are more related runs; to see them, show the lineage of one of these')
 }
 
 function lineageRows({ ancestors, run }: Lineage): Row[] {

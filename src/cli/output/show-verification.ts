@@ -1,6 +1,6 @@
-// `reprise show --verify`: whether a journal is unchanged. Each entry names the hash of the line before, and a stored
-// value is named by its own hash. A store also notes number and hash of the last entry apart from the journal: `file:`
-// in a file, `sqlite:` whenever the row of a listing changes.
+// `reprise show --verify`: checks whether a journal is unchanged. Each entry names the hash of the previous line, and a
+// stored value is named by its own hash. A store also records the number and hash of the last entry outside the
+// journal: `file:` in another file, `sqlite:` whenever the run's row changes.
 import { damaged } from '../../engine/history/export-format.ts'
 import { runNotFoundError } from '../../read/read-run.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
@@ -35,7 +35,7 @@ interface RecordedEdit {
   readonly tasks: readonly string[]
 }
 
-/** Returns whether the journal is whole. RUN_NOT_FOUND, JOURNAL_DAMAGED. */
+/** Returns whether the journal is whole. Rejects with RUN_NOT_FOUND or JOURNAL_DAMAGED. */
 export async function showVerification(
   terminal: Terminal,
   commands: Commands,
@@ -50,7 +50,7 @@ export async function showVerification(
   if (broken) terminal.err.line('values that the journal refers to are missing; restore the store from a copy')
   else if (missing.length + changed.length > 0)
     terminal.err.line(
-      `a resume records it and executes what it left undone, unless you restore the journal from a copy; ${commands.advice({ type: 'resume', runId: run })}`,
+      `restore the journal from a copy, or accept the changes: a resume records them and executes what they undid; ${commands.advice({ type: 'resume', runId: run })}`,
     )
   return check.whole
 }
@@ -81,7 +81,7 @@ function editWords(missing: readonly number[], changed: readonly number[]): stri
   return [...words(missing, 'removed'), ...words(changed, 'changed')].join(', ')
 }
 
-/** RUN_NOT_FOUND; JOURNAL_DAMAGED for a line that is not an entry. */
+/** Rejects with RUN_NOT_FOUND, and with JOURNAL_DAMAGED for a line that is not an entry. */
 export async function checkJournal(store: Store, run: string): Promise<Check> {
   const missing = new Set<number>()
   const changed = new Set<number>()
@@ -90,7 +90,7 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   let entries = 0
   let last = 0
   let hash = ''
-  // before the lines, or entries that are appended meanwhile would look lost
+  // read before the lines: otherwise entries that are appended in between would look lost
   const noted = await store.lastNoted(run)
   for await (const { seq, bytes } of store.read(run)) {
     const { entry, text } = readLine(seq, bytes, `entry ${seq} of run ${run}`)

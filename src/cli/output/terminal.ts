@@ -28,13 +28,13 @@ export interface Terminal {
   readonly out: Channel
   /** Progress and prose. */
   readonly err: Channel
-  /** Errors, questions to a person, and that a run waits for an answer. */
+  /** Errors, questions to a person, and notices that a run waits for an answer. */
   readonly loud: Channel
   /** One JSON object on one line of the standard output. */
   record(value: object): void
   /**
-   * Lines on the standard error output that change in place; undefined with --quiet, or if it is not a terminal that
-   * can redraw lines.
+   * Opens lines on standard error that change in place. Returns undefined with --quiet, or if standard error is not a
+   * terminal that can redraw lines.
    */
   openBlock(): Block | undefined
 }

@@ -1,6 +1,5 @@
-// Checks that an entry has the fields of its type, so that no other code has to: an invalid line, or one of another
-// format, is refused where it is read. Fields without a check pass, and so do types that this code doesn't know: such a
-// run can be read, but not resumed.
+// Checks the fields of every entry as it is read, so that other code can rely on them. Unknown fields pass, and so do
+// unknown types of entries: a run with such an entry can be read, but not resumed.
 import { RepriseError } from '../../base/errors.ts'
 import { describe } from '../../base/options.ts'
 import { journalVersion, type Entry, type EntryBodies, type NewEntry } from '../entries.ts'
@@ -10,30 +9,30 @@ import { handEdit } from './value-shapes.ts'
 
 const shapes = new Map([...entryRows].map(([type, { fields }]) => [type, object({ path: optional(text), ...fields })]))
 const envelope = object({ seq: entryNumber, at: time, jump: optional(change), token: amount, prev: text })
-const unknown = object({ seq: entryNumber })
+const unknownType = object({ seq: entryNumber })
 
-/** JOURNAL_DAMAGED, with field and value, if an entry lacks a field of its type or has another format. */
+/** Throws JOURNAL_DAMAGED, with field and value, if an entry lacks a field of its type or has another format. */
 export function checkEntry(entry: Entry, where: string): Entry {
   if (entry.v !== journalVersion) throw otherFormat(where, entry.v, journalVersion)
   const shape = shapes.get(entry.type)
-  const problem = shape ? (envelope(entry) ?? shape(entry)) : unknown(entry)
+  const problem = shape ? (envelope(entry) ?? shape(entry)) : unknownType(entry)
   if (problem === undefined) return entry
   const words = `${where} is a ${describe(entry.type)} whose ${problem.slice(1)}; fix that line, or restore the journal from a copy`
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** The formats of other builds, older or newer, aren't read at all. */
+/** The error for a file in the format of an older or newer build, which isn't read at all. */
 export function otherFormat(what: string, found: unknown, read: number): RepriseError {
-  const words = `${what} has format ${describe(found)}, and this build reads format ${read}; finish or delete the run with the build of Reprise that made it`
+  const words = `${what} has format ${describe(found)}, but this build reads format ${read}; finish or delete the run with the build of Reprise that made it`
   return new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** What is wrong with an entry that is to be written: `raw is 5, not a text`. */
+/** What is wrong with an entry before it is written: `raw is 5, not a string`. */
 export function entryProblem(entry: NewEntry): string | undefined {
   return shapes.get(entry.type)?.(entry)?.slice(1)
 }
 
-/** The hand edit that an entry records, if it is valid. */
+/** The hand edit that a `run.resumed` entry records; undefined if there is none, or it is malformed. */
 export function editOf(entry: object): EntryBodies['run.resumed']['edited'] {
   const edit = (entry as { readonly edited?: unknown }).edited
   return handEdit(edit) === undefined ? (edit as EntryBodies['run.resumed']['edited']) : undefined

@@ -4,8 +4,8 @@ import { describe } from '../../base/options.ts'
 import { memberPath } from '../json.ts'
 
 /**
- * Returns what is wrong with a value, to follow its name: `.tasks[0].name is 5, not a text`. Undefined for a valid
- * value.
+ * Returns what is wrong with a value, to be appended to its name: `.tasks[0].name is 5, not a string`. Undefined for a
+ * valid value.
  */
 export type Shape = (value: unknown) => string | undefined
 
@@ -14,23 +14,23 @@ const not =
   (value) =>
     fits(value) ? undefined : ` is ${describe(value)}, not ${wanted}`
 
-export const text: Shape = not((value) => typeof value === 'string', 'a text')
-export const amount: Shape = not((value) => typeof value === 'number' && value >= 0, 'a number from 0 on')
+export const text: Shape = not((value) => typeof value === 'string', 'a string')
+export const amount: Shape = not((value) => typeof value === 'number' && value >= 0, 'a number of at least 0')
 export const change: Shape = not((value) => Number.isFinite(value), 'a number')
 export const flag: Shape = not((value) => typeof value === 'boolean', 'true or false')
 export const yes: Shape = not((value) => value === true, 'true')
-export const json: Shape = not((value) => value !== undefined, 'a value')
+export const json: Shape = not((value) => value !== undefined, 'JSON')
 export const priority: Shape = not((value) => value === -1 || value === 0 || value === 1, '-1, 0 or 1')
 export const anything: Shape = () => undefined
-/** The format of times in entries. Date.parse would take a third of the whole check's time. */
+/** The format of times in entries. Date.parse would take a third of the time of the whole check. */
 const isoTime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/
 export const time: Shape = not((value) => typeof value === 'string' && isoTime.test(value), 'a time in ISO 8601')
 export const entryNumber: Shape = not(
   (value) => Number.isSafeInteger(value) && (value as number) > 0,
-  'the number of an entry',
+  'an entry number',
 )
 
-export const address: Shape = not((value) => typeof value === 'string' && URL.canParse(value), 'an address')
+export const address: Shape = not((value) => typeof value === 'string' && URL.canParse(value), 'a URL')
 
 export const one = (...words: readonly string[]): Shape =>
   not((value) => words.includes(value as string), words.join(' or '))
@@ -81,7 +81,7 @@ export const object = (members: { readonly [name: string]: Shape }): Shape => {
   const shapes = Object.values(members)
   return (value) => {
     if (!isObject(value)) return ` is ${describe(value)}, not an object`
-    // indexed, for speed: every entry that is read comes through here
+    // indexed for speed: every entry is checked when it is read
     for (let index = 0; index < names.length; index++) {
       const problem = (shapes[index] as Shape)(value[names[index] as string])
       if (problem !== undefined) return `.${names[index]}${problem}`
@@ -90,7 +90,7 @@ export const object = (members: { readonly [name: string]: Shape }): Shape => {
   }
 }
 
-/** An object whose member `by` says which other members it has. */
+/** An object whose member `by` decides which other members it has. */
 export const choice = (
   by: string,
   forms: { readonly [name: string]: Shape | { readonly [name: string]: Shape } },

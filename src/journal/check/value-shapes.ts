@@ -1,4 +1,4 @@
-// The shapes of the values inside entries; values.ts has their types. Members that have no shape here are let through.
+// The shapes of the values inside entries; values.ts has their types. Members without a shape here aren't checked.
 import {
   address,
   amount,
@@ -26,24 +26,24 @@ export const owner: Shape = object({
   instance: text,
   label: optional(text),
 })
-const detail = optional(amount)
+const optionalAmount = optional(amount)
 export const usage: Shape = object({
   calls: amount,
   input: amount,
   output: amount,
-  cacheRead: detail,
-  cacheWrite: detail,
-  reasoning: detail,
+  cacheRead: optionalAmount,
+  cacheWrite: optionalAmount,
+  reasoning: optionalAmount,
 })
 export const failure: Shape = object({ code: text, message: text, stack: optional(text) })
 export const texts: Shape = list(text)
 export const effect: Shape = one('read', 'idempotent', 'once')
 export const taskFailures: Shape = list(object({ task: text, error: failure, skipped: texts }))
-const word = optional(text)
+const optionalText = optional(text)
 export const fingerprint: Shape = record(text)
 export const failedTries: Shape = list(object({ at: text, error: text, usage: optional(usage) }))
 export const outputPlace: Shape = object({ run: text, incarnation: text, seq: amount })
-export const limit: Shape = object({ tokens: detail, cost: detail, seconds: detail })
+export const limit: Shape = object({ tokens: optionalAmount, cost: optionalAmount, seconds: optionalAmount })
 export const declaredTasks: Shape = list(
   object({ name: text, id: text, description: text, expectedOutput: optional(text), agent: optional(text) }),
 )
@@ -63,7 +63,7 @@ export const output: Shape = object({
 const sentPart = choice('type', {
   text: { text },
   file: both(
-    object({ mediaType: text, name: word }),
+    object({ mediaType: text, name: optionalText }),
     anyOf({ base64: text, url: address, reference: record(text), text }),
   ),
   custom: {},
@@ -71,11 +71,11 @@ const sentPart = choice('type', {
 const sent = choice('type', {
   value: { value: json },
   error: { value: json },
-  denied: { reason: word },
+  denied: { reason: optionalText },
   parts: { parts: list(sentPart) },
 })
-const alsoSent = object({ sent: optional(sent) })
-export const outcome: Shape = both(anyOf({ result: json, error: text, denied: text, unreadable: text }), alsoSent)
+const withSent = object({ sent: optional(sent) })
+export const outcome: Shape = both(anyOf({ result: json, error: text, denied: text, unreadable: text }), withSent)
 export const onceCalls: Shape = list(
   object({
     task: text,
@@ -84,7 +84,7 @@ export const onceCalls: Shape = list(
     occurrence: amount,
     input: json,
     calledAt: text,
-    outcome: either(one('unknown'), both(anyOf({ result: json, error: text }), alsoSent)),
+    outcome: either(one('unknown'), both(anyOf({ result: json, error: text }), withSent)),
     given: optional(flag),
     effect: optional(one('idempotent')),
     idempotencyKey: optional(text),
@@ -96,7 +96,9 @@ export const taskChanges: Shape = object({
   removed: optional(texts),
   renamed: optional(record(text)),
 })
-export const orphanedTasks: Shape = list(object({ task: text, holds: texts, because: word, nearest: word }))
+export const orphanedTasks: Shape = list(
+  object({ task: text, holds: texts, because: optionalText, nearest: optionalText }),
+)
 export const handEdit: Shape = object({ missing: list(amount), changed: list(amount), tasks: texts })
 const file = object({ hash: text, name: text, mediaType: text, bytes: amount })
 const pinnedText = list(either(text, object({ output: amount, digest: text })))
@@ -109,15 +111,15 @@ export const request: Shape = object({
   model: text,
   settings: record(json),
 })
-const madeFile = both(object({ mediaType: text, thought: optional(yes) }), anyOf({ base64: text, url: address }))
+const generatedFile = both(object({ mediaType: text, thought: optional(yes) }), anyOf({ base64: text, url: address }))
 export const part: Shape = choice('type', {
   text: { text },
   reasoning: { text },
   call: { id: text, tool: text, input: json, invalid: optional(text) },
   'provider-call': { id: text, tool: text, input: json },
   'provider-result': { id: text, tool: text, result: json, failed: optional(yes) },
-  source: { id: text, url: word, title: word, mediaType: word, filename: word },
-  file: madeFile,
+  source: { id: text, url: optionalText, title: optionalText, mediaType: optionalText, filename: optionalText },
+  file: generatedFile,
   custom: { kind: text },
 })
 const message = choice('role', {
@@ -126,12 +128,12 @@ const message = choice('role', {
   tool: { results: list(object({ id: text, tool: text, outcome })) },
 })
 export const conversation: Shape = object({ first: pinnedText, files: optional(list(file)), rest: list(message) })
-const asked = { id: text, path: text, text }
+const questionFields = { id: text, path: text, text }
 export const question: Shape = choice('kind', {
-  result: { ...asked, output: json, round: amount },
-  call: { ...asked, tool: text, input: json, key: text, earlier: onceCalls },
-  doubt: { ...asked, tool: text, input: json, key: text, calledAt: text, owner },
-  limit: { ...asked, limit, spent: usage },
+  result: { ...questionFields, output: json, round: amount },
+  call: { ...questionFields, tool: text, input: json, key: text, earlier: onceCalls },
+  doubt: { ...questionFields, tool: text, input: json, key: text, calledAt: text, owner },
+  limit: { ...questionFields, limit, spent: usage },
 })
 export const answer: Shape = choice('decision', {
   approve: {},

@@ -1,5 +1,5 @@
-// Finds the part of the state that an entry's path names. What a person removed by hand is filled in, so that nothing
-// that remains is lost: above all a call that must not be made twice.
+// Finds the task, attempt, turn or call that an entry's path names. If a person removed the entry that created it, a
+// stand-in is created, so that no later entry is lost: above all a call that must not be made twice.
 import type { EntryOf, Envelope, Owner, PinnedRequest, StoredOutput, OutputReference, PinnedText } from '../entries.ts'
 import {
   functionCallPath,
@@ -21,7 +21,7 @@ import {
   type TurnState,
 } from './state.ts'
 
-/** The request of an attempt that calls no model, or whose start was removed by hand. */
+/** The request of an attempt that calls no model or whose start was removed by hand. */
 const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
 
 /** The only turn of a function task, with one call: the function itself. No model is called. */
@@ -34,12 +34,12 @@ function functionTurn(
   const request = { type: 'call', id: '', tool: taskInPath(attempt), input: inputs } as const
   const envelope = { v, seq, at, token, prev, type: 'model.replied', path } as const
   const reply = { ...envelope, startedAt: at, parts: [request], usage: noUsage, finish: 'code' }
-  const made: CallState = { path: functionCallPath(attempt), request, times: 0, questions: [] }
-  if (call) startCall(made, call, { at, owner })
-  return { path, reply, calls: [made] }
+  const functionCall: CallState = { path: functionCallPath(attempt), request, times: 0, questions: [] }
+  if (call) startCall(functionCall, call, { at, owner })
+  return { path, reply, calls: [functionCall] }
 }
 
-/** The call is started, perhaps once more. */
+/** Notes that a call was started, perhaps once more. */
 export function startCall(
   call: CallState,
   { effect, key, idempotencyKey }: NonNullable<EntryOf<'task.started'>['call']>,
@@ -48,16 +48,13 @@ export function startCall(
   Object.assign(call, { effect, key, idempotencyKey, calledAt: at, calledBy: owner, times: call.times + 1 })
 }
 
-/**
- * The call returned, but the entry that started it was removed by hand: it may have been a call that must not be
- * repeated.
- */
+/** Treats a call as `once` if it returned, but the entry that started it was removed by hand: it may have been one. */
 export function assumeOnce(call: CallState, { at, owner }: { readonly at: string; readonly owner: Owner }): void {
   if (call.calledAt === undefined) Object.assign(call, { effect: 'once', calledAt: at, calledBy: owner })
 }
 
-/** The function of a task returned what completes the task. */
-export function returnFunction(state: RunState, entry: EntryOf<'task.completed'>): void {
+/** Notes the result of a function from the entry that completes its task. */
+export function recordFunctionResult(state: RunState, entry: EntryOf<'task.completed'>): void {
   const returned = returnedCall(entry)
   if (!returned) return
   const { path, outcome } = returned
@@ -75,14 +72,14 @@ export function addUncounted(
   if (attempt && uncounted) (attempt.uncounted ??= []).push(...uncounted)
 }
 
-/** The attempt of a turn. If its start was removed by hand, it is given up, but what it did isn't forgotten. */
+/** The attempt of a turn. If its start was removed by hand, adds an attempt that is given up, but keeps its turns. */
 export function attemptAt(state: RunState, { path = '', seq, at }: Envelope): AttemptState {
-  const place = parentPath(path)
-  let attempt = state.attempts.get(place)
+  const attemptPath = parentPath(path)
+  let attempt = state.attempts.get(attemptPath)
   if (!attempt) {
     attempt = {
-      path: place,
-      task: taskNameAt(state, place),
+      path: attemptPath,
+      task: taskNameAt(state, attemptPath),
       seq,
       pinned: undefined,
       request: noRequest,
@@ -94,10 +91,10 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Envelope): At
       turns: [],
       lost: [],
     }
-    state.attempts.set(place, attempt)
-    const task = taskAt(state, place)
-    const list = isNestedAttempt(place) ? task.nested : task.attempts
-    list.push(place)
+    state.attempts.set(attemptPath, attempt)
+    const task = taskAt(state, attemptPath)
+    const list = isNestedAttempt(attemptPath) ? task.nested : task.attempts
+    list.push(attemptPath)
   }
   return attempt
 }
@@ -127,12 +124,12 @@ export function addOrphanCall(
   return call
 }
 
-/** The current name of a path's task: attempts of a renamed task keep their paths. */
+/** The current name of a path's task: the attempts of a renamed task keep their paths. */
 export function taskNameAt({ attempts }: Pick<RunState, 'attempts'>, path: string): string {
   return attempts.get(rootAttempt(path))?.task ?? taskInPath(path)
 }
 
-/** The task of a path. An undeclared task (its line was removed by hand) is added under its name. */
+/** The task of a path. Adds it if the entry that declared it was removed by hand. */
 export function taskAt(state: RunState, path: string | undefined): TaskState {
   const name = taskNameAt(state, path ?? '')
   let task = state.tasks.get(name)
@@ -150,15 +147,14 @@ export function callAt(state: RunState, path: string | undefined): CallState | u
     ?.calls.find((call) => call.path === path)
 }
 
-/** Only a hand-edited journal has a conversation that leads back to itself; following it must end. */
+/** Whether a conversation leads back to itself, as in a hand-edited journal: following it would never end. */
 function carriesItself(state: RunState, path: string, carried: string | undefined): boolean {
   for (let before = carried; before !== undefined; before = state.attempts.get(before)?.carries?.path)
     if (before === path) return true
   return false
 }
 
-// A new attempt: pinned to a request, a function, or a child run.
-
+/** Creates the attempt that an entry starts: of a model, a function or a child run. */
 export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
   const path = entry.path as string
   const pinned = entry.request as unknown as PinnedRequest | undefined
@@ -183,8 +179,8 @@ export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): Att
 }
 
 /**
- * Agents that had to answer in their last turn, without tools: with more turns, they might have continued. Looks at the
- * attempt, the attempts that it continues, and the attempts nested in it.
+ * The agents that reached their limit of turns and had to answer without tools: with more turns, they might have
+ * continued. Looks at the attempt, the attempts that it continues, and the attempts nested in these.
  */
 export function iterationLimits(
   state: RunState,
@@ -205,12 +201,11 @@ export function iterationLimits(
   return { limited: Object.fromEntries(forced.map(({ agent, turns }) => [agent, turns.length])) }
 }
 
-// Pinned texts: an output of the run that occurs in a prompt is referred to instead of written again. Free of Node, for
-// the page.
+// Pinned text. An output of the run that occurs in a prompt is referred to instead of repeated.
 
 type Outputs = ReadonlyMap<number, string>
 
-/** The text as it was sent. An output that a person removed from the journal is marked as removed. */
+/** The text as it was sent. An output that was removed by hand is marked as removed. */
 export function renderText(pieces: PinnedText, outputs: Outputs): string {
   return pieces
     .map((piece) =>
@@ -223,7 +218,7 @@ export function outputReferences(pieces: PinnedText): OutputReference[] {
   return pieces.filter((piece) => typeof piece !== 'string')
 }
 
-/** The message is built on demand: each task may contain the outputs of all tasks before it. */
+/** Builds the message on demand, since the message of each task may contain the outputs of all earlier tasks. */
 function sentRequest(pinned: PinnedRequest, outputs: Outputs): SentRequest {
   return {
     ...pinned,

@@ -1,12 +1,13 @@
-// The tasks of a run, and how a resume changes them: a renamed task keeps its record under the new name, and the open
-// work of a removed task is given up.
+// Changes of tasks: when a resume finds that the crew's tasks have changed, when work is given up or starts over, and
+// when entries turn out to be missing or changed. A renamed task keeps its record under the new name; the open work of
+// a removed task is given up.
 import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges, LostEntries } from '../entries.ts'
 import type { RunState, TaskState, QuestionState, AttemptState } from './state.ts'
 import { ownMember } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
 import { inputAsText } from '../files.ts'
 import { taskNameAt } from './at-path.ts'
-import { turnBack, isDone } from './tally.ts'
+import { isDone, untallySkipped } from './tally.ts'
 
 export function applyTaskChanges(state: RunState, { at, tasks, changes }: EntryOf<'run.resumed'>): void {
   if (changes) {
@@ -26,7 +27,7 @@ export function orphanedIn({ status, suspended }: Pick<RunState, 'status' | 'sus
   return (status === 'suspended' && suspended && 'orphaned' in suspended && suspended.orphaned) || []
 }
 
-/** The state with the crew's current tasks, before a resume records them. */
+/** A copy of the state in which tasks are renamed, as a resume will record it. */
 export function withTaskChanges(state: RunState, changes: TaskListChanges | undefined): RunState {
   if (!changes) return state
   const next: RunState = {
@@ -40,29 +41,32 @@ export function withTaskChanges(state: RunState, changes: TaskListChanges | unde
   return next
 }
 
-/** Paths keep the old name: entries are found by them, and child runs are named after them. */
+/** Renames tasks. Paths keep the old name, since entries are found by path and child runs are named after it. */
 function renameTasks(state: RunState, renamed: NonNullable<TaskListChanges['renamed']>): void {
   const names = new Map(Object.entries(renamed))
   const targets = new Set(names.values())
-  const now = (name: string): string => names.get(name) ?? name
-  const inCalls = <C extends { readonly task: string }>(call: C): C => ({ ...call, task: renamedPlace(call.task, now) })
-  // an unused task that was declared under the new name makes room
+  const newName = (name: string): string => names.get(name) ?? name
+  const withNewName = <C extends { readonly task: string }>(record: C): C => ({
+    ...record,
+    task: renamedPlace(record.task, newName),
+  })
+  // a task that was declared under the new name has no record yet, and is replaced
   const kept = [...state.tasks.values()].filter(({ name }) => names.has(name) || !targets.has(name))
-  state.tasks = new Map(kept.map((task) => [now(task.name), Object.assign(task, { name: now(task.name) })]))
+  state.tasks = new Map(kept.map((task) => [newName(task.name), Object.assign(task, { name: newName(task.name) })]))
   for (const task of kept) {
-    if (task.childCalls) task.childCalls = task.childCalls.map(inCalls)
-    if (task.lostBefore) task.lostBefore = inCalls(task.lostBefore)
-    if (task.failed) task.failed = task.failed.map(now)
+    if (task.childCalls) task.childCalls = task.childCalls.map(withNewName)
+    if (task.lostBefore) task.lostBefore = withNewName(task.lostBefore)
+    if (task.failed) task.failed = task.failed.map(newName)
   }
-  for (const attempt of state.attempts.values()) attempt.task = now(attempt.task)
-  state.inheritedCalls = state.inheritedCalls.map(inCalls)
-  if (state.plan) state.plan = state.plan.map(inCalls)
+  for (const attempt of state.attempts.values()) attempt.task = newName(attempt.task)
+  state.inheritedCalls = state.inheritedCalls.map(withNewName)
+  if (state.plan) state.plan = state.plan.map(withNewName)
 }
 
 /** `post/pay` for `book/pay` if book was renamed to post. */
-function renamedPlace(place: string, now: (name: string) => string): string {
+function renamedPlace(place: string, newName: (name: string) => string): string {
   const [first = '', ...rest] = place.split('/')
-  return [now(first), ...rest].join('/')
+  return [newName(first), ...rest].join('/')
 }
 
 export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): void {
@@ -73,7 +77,7 @@ export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): v
     if (known) delete known.removed
     state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
   }
-  // a task that is no longer declared stays readable, after the others, if it has a record
+  // a task that is no longer declared but has a record stays readable, after the others
   for (const [name, task] of before) {
     if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
     state.tasks.set(name, Object.assign(task, { removed: true }))
@@ -81,15 +85,13 @@ export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): v
   }
 }
 
-/** A task that is declared after entries were lost may have been started in them. */
+/** Creates a task. If entries are missing already, they may have recorded its start. */
 function newTask(declared: DeclaredTask, lost: readonly number[] = []): TaskState {
   const task: TaskState = { ...declared, status: 'pending', attempts: [], nested: [] }
   return lost.length === 0 ? task : { ...task, lost: [...lost] }
 }
 
-// Task texts for people, with the run's inputs in place of the placeholders.
-
-/** Placeholders without an input stay. */
+/** Replaces the placeholders of a task's text by the run's inputs. A placeholder without an input stays. */
 export function fillInInputs(template: string, { inputs }: Pick<RunState, 'inputs'>): string {
   return fillIn(template, (name) => {
     const value = ownMember(inputs, name)
@@ -97,7 +99,7 @@ export function fillInInputs(template: string, { inputs }: Pick<RunState, 'input
   })
 }
 
-// Gives up work: attempts that nothing continues, and questions that need no answer any more.
+// Giving up and starting over.
 
 /** Gives up the open attempts of a task, and its questions. */
 export function voidAttempts(state: RunState, task: TaskState): void {
@@ -121,10 +123,10 @@ export function withdrawQuestion(state: RunState, asked: QuestionState): void {
   state.unanswered.delete(asked)
 }
 
-/** The task starts over. */
+/** Makes a task start over. */
 export function restartTask(state: RunState, task: TaskState): void {
   voidAttempts(state, task)
-  // what its tools cached is read again, too
+  // results that its tools cached are not used again either
   for (const [key, { path }] of state.cached) if (taskNameAt(state, path) === task.name) state.cached.delete(key)
   delete task.offered
   task.again = true
@@ -147,74 +149,78 @@ export function forgetOutput(task: TaskState): void {
   delete task.failed
 }
 
-/** A failed task has an output after all, or starts over: tasks that were skipped because of it get another turn. */
+/** Undoes the skips that a failed task caused, since it has an output after all or starts over. */
 export function undoSkips(state: RunState, { name }: TaskState): void {
   for (const task of state.tasks.values()) {
     if (!task.failed?.includes(name)) continue
     delete task.failed
     task.status = 'pending'
-    turnBack(state, task)
+    untallySkipped(state, task)
   }
 }
 
-// Missing and changed entries, from a hand edit or damage: which tasks they leave unfinished, and which calls they may
-// hide.
+// Entries that are missing or changed, after a hand edit or damage: which tasks they leave unfinished, and which calls
+// they may hide.
 
-/** No person removes that many lines: a number was mistyped. */
+/** A larger gap isn't removed lines, but a mistyped entry number. */
 export const gapLimit = 100_000
 
-/** Notes that the entries up to `last` are missing. What they recorded about unfinished tasks is unknown. */
+/** Notes that the entries up to `last` are missing, which may have recorded something about unfinished tasks. */
 export function noteMissingEntries(state: RunState, last: number): void {
   if (last <= state.seq) return
   if (last - state.seq >= gapLimit) {
     state.unknown ??= `a gap of ${last - state.seq} entries before entry ${last + 1}`
     return
   }
-  const gone = Array.from({ length: last - state.seq }, (_, index) => state.seq + 1 + index)
-  state.missing.push(...gone)
-  for (const task of state.tasks.values()) if (!isDone(task)) task.lost = [...(task.lost ?? []), ...gone]
+  const missing = Array.from({ length: last - state.seq }, (_, index) => state.seq + 1 + index)
+  state.missing.push(...missing)
+  for (const task of state.tasks.values()) if (!isDone(task)) task.lost = [...(task.lost ?? []), ...missing]
 }
 
 /**
- * A resume continues without these entries. What they can hide about a task is a call that left no trace, so at least
- * as many entries must be missing as such a call writes.
+ * Notes that a resume continues without these entries. They matter to a task only if they may hide a call that left no
+ * trace, so at least as many must be missing as such a call writes.
  */
 export function noteLostEntries(state: RunState, missing: readonly number[]): void {
   state.lost = [...(state.lost ?? []), ...missing]
-  for (const task of state.tasks.values()) if (task.lost) task.lost = lostWith(state, task, missing)
+  for (const task of state.tasks.values()) if (task.lost) task.lost = lostEntriesOf(state, task, missing)
 }
 
-/** Missing entries that may have recorded calls, for runs made from this one. */
+/** Missing entries that may have recorded calls, for forks of this run. */
 export function lostEntries(state: RunState): LostEntries[] {
   return [...state.tasks.values()].flatMap((task) => {
-    const entries = lostWith(state, task, state.missing)
+    const entries = lostEntriesOf(state, task, state.missing)
     if (entries.length > 0) return [{ task: task.name, run: state.run, entries }]
     return task.lostBefore ?? []
   })
 }
 
-function lostWith(state: RunState, task: TaskState, missing: readonly number[]): readonly number[] {
+/** The lost entries of a task, without those in `missing` if they are too few to hide a call. */
+function lostEntriesOf(state: RunState, task: TaskState, missing: readonly number[]): readonly number[] {
   const { lost = [] } = task
   const others = excludeEntries(lost, missing)
-  return lost.length - others.length < neededFor(state, task) ? others : lost
+  return lost.length - others.length < entriesOfCall(state, task) ? others : lost
 }
 
-/** The call itself, the reply that requests it, the start of the attempt, minus the entries that may still be there. */
-function neededFor(state: RunState, { attempts, nested, agent }: TaskState): number {
+/**
+ * How many entries must be missing to hide a call: the call itself, the reply that requests it and the start of the
+ * attempt, as far as these aren't there.
+ */
+function entriesOfCall(state: RunState, { attempts, nested, agent }: TaskState): number {
   const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
-  const askedFor = turns.some(({ calls }) => calls.some((call) => call.calledAt === undefined && !call.outcome))
-  if (askedFor) return 1
+  const isRequested = turns.some(({ calls }) => calls.some((call) => call.calledAt === undefined && !call.outcome))
+  if (isRequested) return 1
   if (attempts.length > 0) return 2
-  // a function is called without a reply, and by the entry that starts its first attempt
+  // a function is called by the entry that starts its first attempt, without a reply
   return agent === undefined ? 1 : 3
 }
 
-export function excludeEntries(list: readonly number[], some: readonly number[]): number[] {
-  const gone = new Set(some)
-  return list.filter((seq) => !gone.has(seq))
+export function excludeEntries(list: readonly number[], excluded: readonly number[]): number[] {
+  const seqs = new Set(excluded)
+  return list.filter((seq) => !seqs.has(seq))
 }
 
-/** A completed run is no longer completed if a person removed a task's completion. Call it after the last entry. */
+/** Call it after the last entry: a run whose journal lacks the completion of a task isn't completed any more. */
 export function finishFold(state: RunState): RunState {
   if (state.status === 'completed' && isHandEdited(state) && unfinishedTasks(state).length > 0) {
     state.status = 'suspended'
@@ -227,20 +233,20 @@ export function isHandEdited(state: RunState): boolean {
   return state.missing.length > 0 || state.changed.length > 0
 }
 
-/** Tasks that a hand edit left unfinished: an entry is missing or changed after the start of their last attempt. */
+/** Tasks that a hand edit left unfinished: an entry is missing or changed since their last conversation started. */
 export function tasksToRedo(state: RunState): TaskState[] {
   const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
   return unfinishedTasks(state).filter((task) => {
-    // in a completed run, a task that was never started had inherited its output
+    // in a completed run, a task without attempts had inherited its output
     if (task.attempts.length === 0) return state.suspended?.reason === 'edited'
-    return touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? ''))
+    return touched > conversationStart(state, state.attempts.get(task.attempts.at(-1) ?? ''))
   })
 }
 
-/** The entry that started the conversation of an attempt, in whichever attempt. */
-function begin(state: RunState, attempt: AttemptState | undefined): number {
+/** The entry that started the conversation of an attempt, perhaps in an earlier attempt. */
+function conversationStart(state: RunState, attempt: AttemptState | undefined): number {
   const carried = attempt?.carries && state.attempts.get(attempt.carries.path)
-  return carried ? begin(state, carried) : (attempt?.seq ?? Infinity)
+  return carried ? conversationStart(state, carried) : (attempt?.seq ?? Infinity)
 }
 
 function unfinishedTasks(state: RunState): TaskState[] {

@@ -1,11 +1,11 @@
-// Folds the entries of a run into its state, row by row of the entry table. Pure and free of Node, so that engine,
+// Folds the entries of a run into its state, as the entry table says. Pure and free of Node, so that engine,
 // command line and page read a journal in the same way. Paths decide where an entry belongs, never its position: a
 // journal from which a person removed a line still folds.
 import { journalVersion, type Entry } from '../entries.ts'
 import { entryRows, statusAfter } from '../table/entry-table.ts'
 import { finishFold, noteMissingEntries } from './change-tasks.ts'
 import { noUsage, type RunState } from './state.ts'
-import { newTally, tallied, tallyAll } from './tally.ts'
+import { applyAndTally, newTally, tallyAll } from './tally.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -74,13 +74,13 @@ export function applyEntry(state: RunState, entry: Entry): void {
   if (row.everyTask) {
     row.apply(state, entry)
     tallyAll(state)
-  } else tallied(state, entry, row)
+  } else applyAndTally(state, entry, row)
   state.status = statusAfter(entry) ?? state.status
 }
 
 /**
- * Whether a process was working on the run until this entry: not while it was suspended, nor before another process
- * took it over (even if only to record an answer), nor while it was an exported file.
+ * Whether a process was working on the run until this entry. None was while the run was suspended, before another
+ * process took it over (even if only to record an answer), or while it was an exported file.
  */
 function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
   return status === 'running' && entry.token === token && entry.type !== 'run.resumed' && entry.type !== 'run.imported'

@@ -1,5 +1,5 @@
-// The unanswered questions of a run, with what a person needs to see before answering: the task that asks, with the
-// inputs of its run and the outputs so far, and the same for its parents.
+// The unanswered questions of a run, with what a person needs to see before answering: the task that asks, the inputs
+// of the run and the outputs so far.
 import type { Question } from '../entries.ts'
 import { plainInputs } from '../files.ts'
 import type { Json } from '../json.ts'
@@ -7,7 +7,7 @@ import { taskNameAt } from './at-path.ts'
 import { fillInInputs } from './change-tasks.ts'
 import type { RunState } from './state.ts'
 
-/** A task that asks, or whose child run asks. */
+/** The task that asks a question, or a task whose child run asks it. */
 export interface AskingTask {
   readonly runId: string
   readonly crew: string
@@ -17,16 +17,17 @@ export interface AskingTask {
   readonly agent: string | undefined
   /** The inputs of the run. */
   readonly inputs: { readonly [name: string]: Json }
-  /** Outputs of the other tasks of the run that are done, in their order. */
+  /** The outputs of the run's other completed tasks, in the order of the crew. */
   readonly outputs: readonly { readonly task: string; readonly raw: string }[]
 }
 
-/** `asking`: from the root to the task that asks. Those before it are nested crews. */
+/** `asking`: the task that asks, last; before it, from the root down, the tasks whose child runs lead to it. */
 export type AskedQuestion = Question & { readonly asking: readonly AskingTask[] }
 
 /** An unanswered question, and when it was asked. */
 export type OpenQuestion = AskedQuestion & { readonly askedAt: string }
 
+/** The unanswered questions of one run. Its journal doesn't have the questions of child runs. */
 export function openQuestions(state: RunState): OpenQuestion[] {
   return [...state.unanswered].map(({ question, askedAt }) => ({
     ...question,
@@ -35,7 +36,7 @@ export function openQuestions(state: RunState): OpenQuestion[] {
   }))
 }
 
-/** `path`: anywhere in the task. `at`: with the outputs of that time instead of now. */
+/** Describes the task that `path` belongs to. `at`: with the outputs at that time instead of now. */
 export function askingTask(state: RunState, path: string, at?: string): AskingTask {
   const name = taskNameAt(state, path)
   const { description = '', agent } = state.tasks.get(name) ?? {}

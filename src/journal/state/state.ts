@@ -1,4 +1,4 @@
-// The state of a run, which `fold` makes and engine, command line and page read.
+// The state of a run: `fold` builds it; engine, command line and page read it.
 import type {
   Answer,
   Conversation,
@@ -46,7 +46,7 @@ export interface RunState {
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
   priority: Priority
-  /** It was enqueued or requeued: workers are expected to execute it. */
+  /** The run was enqueued or requeued: workers are expected to execute it. */
   forWorkers?: boolean
   /** The earliest start of a queued run. */
   notBefore?: string
@@ -60,11 +60,11 @@ export interface RunState {
   updatedAt: string
   /** The process that wrote the newest entries. */
   owner: Owner
-  /** The dispatcher's call that last continued it. */
+  /** The dispatcher's call that last continued the run. */
   via?: DispatchedBy
   /** The number of processes that have worked on the run. */
   lives: number
-  /** Consecutive lives that were cut off without progress. */
+  /** Consecutive processes that were cut off without progress. */
   fruitless: number
   /** Task changes that resumes recorded, oldest first. */
   readonly taskChanges: (TaskListChanges & { readonly at: string })[]
@@ -75,11 +75,11 @@ export interface RunState {
   retryAt?: string
   /** Failures since a task was last completed, here or in a child run. */
   failures: number
-  /** When it last failed. */
+  /** When the run last failed. */
   failedAt?: string
-  /** Something that the suspended run waited for was recorded: a worker can continue it. */
+  /** Something that the suspended run waited for was recorded, so a worker can continue it. */
   woken?: boolean
-  /** It was imported, and not resumed since. */
+  /** The run was imported, and not resumed since. */
   imported?: boolean
   /** Usage so far, and the time that processes worked on it. */
   readonly spent: MutableUsage
@@ -97,18 +97,18 @@ export interface RunState {
   /** By path: `note#1`. */
   attempts: Map<string, AttemptState>
   readonly tally: Tally
-  /** The texts of all outputs, also earlier ones, by the entry that has them: pinned requests refer to them. */
+  /** The text of every output, even if it was replaced later, by its entry: pinned requests refer to outputs. */
   outputs: Map<number, string>
   questions: Map<string, QuestionState>
   /** Unanswered questions, in order of asking. */
   readonly unanswered: Set<QuestionState>
-  /** Calls that may have changed something, from the runs that this one was made from. */
+  /** Calls that may have changed something, made by the runs that this one was forked from. */
   inheritedCalls: readonly OnceCall[]
   /** Results of tools with `cache`, by the key of the call. */
   cached: Map<string, { readonly path: string; readonly outcome: ToolOutcome }>
-  /** Step callbacks have returned up to this entry. */
+  /** The last entry for which step callbacks have returned. */
   told?: number
-  /** How inherited calls are treated: see `run.created`. */
+  /** How `inheritedCalls` are treated: see `run.created`. */
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
   seq: number
@@ -121,7 +121,7 @@ export interface RunState {
   lost?: readonly number[]
   /** A resume has recorded a hand edit, so the journal may contain things that didn't happen. */
   handEdited?: boolean
-  /** A type or version that this code doesn't know: the run can be read, not resumed. */
+  /** An entry type or version that this code doesn't know: the run can be read, but not resumed. */
   unknown?: string
 }
 
@@ -146,7 +146,7 @@ export interface TaskState extends DeclaredTask {
   from?: OutputPlace
   /** The conversation that made an inherited output. */
   conversation?: Conversation
-  /** The output that it may inherit when its turn comes. */
+  /** The output that the task may inherit when its turn comes. */
   offered?: {
     readonly from: OutputPlace
     readonly output: StoredOutput
@@ -158,31 +158,31 @@ export interface TaskState extends DeclaredTask {
   childCalls?: readonly OnceCall[]
   /** Missing entries that may have recorded calls of the task. */
   lost?: readonly number[]
-  /** The same, in a run that this one was made from. */
+  /** Missing entries of the run's ancestors that may have recorded calls of the task. */
   lostBefore?: LostEntries
-  /** A person started it over: no stored output replaces that. */
+  /** A person started the task over, so no stored output may be used for it. */
   again?: boolean
-  /** Its callbacks have returned for the completion at this entry. */
+  /** The completion for which the task's callbacks have returned. */
   told?: number
-  /** The output file, and the entry that had completed the task. */
+  /** The output file, and the completion whose output it has. */
   written?: { readonly of: number; readonly file: string }
   /** The fingerprint of what its condition last saw. */
   condition?: Fingerprint
-  /** In words: what no longer matched when the output was inherited. */
+  /** What no longer matched when the output was inherited, in words. */
   stale?: readonly string[]
   /** A resume recorded that the crew no longer has the task. */
   removed?: boolean
   /** Paths of its attempts, oldest first. */
   attempts: string[]
-  /** Paths of attempts within its steps. */
+  /** Paths of the attempts within its steps. */
   nested: string[]
   /** The newest attempt at each kickoff by its function, by name, until the task is done. */
   kickoffs?: Map<string, string>
   startedAt?: string
   error?: Failure
-  /** It failed for good, and the run continued without it. */
+  /** The task failed for good, and the run continued without it. */
   final?: boolean
-  /** The failed tasks that it was skipped for. */
+  /** The failed tasks because of which it was skipped. */
   failed?: readonly string[]
 }
 
@@ -192,25 +192,25 @@ export interface AttemptState {
   task: string
   /** The entry that started it. */
   readonly seq: number
-  /** As it is stored. Undefined if no model is called, or the start was removed by hand. */
+  /** The request as it is stored. Undefined if no model is called or the start was removed by hand. */
   readonly pinned: PinnedRequest | undefined
-  /** As it is sent. */
+  /** The request as it is sent. */
   readonly request: SentRequest
   readonly fingerprint: Fingerprint
   readonly agent: string
   readonly startedAt: string
   readonly carries?: { readonly path: string; readonly message: string }
   /**
-   * open: continues after its last recorded step. refused: a new attempt continues it. void: given up, the next one
-   * starts fresh.
+   * open: continues after its last recorded step. refused: the next attempt continues its conversation. void: given up;
+   * the next attempt starts fresh.
    */
   status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
   refusal?: string
-  /** Who refused it: the schema, a guardrail, or a person. */
+  /** Who refused the answer: the schema, a guardrail, or a person. */
   refusedBy?: string
-  /** The answer, as each accepting guardrail returned it, in order. */
+  /** The answer after each guardrail that accepted it, in order. */
   readonly accepted: { readonly raw?: string }[]
-  /** Kickoffs by its tools and guardrails that are not child runs. */
+  /** Runs that its tools and guardrails kicked off, but not as child runs. */
   uncounted?: string[]
   /** The result of a nested attempt. */
   answer?: string
@@ -220,7 +220,7 @@ export interface AttemptState {
   /** The newest summary, which replaces the older part of the conversation. */
   summary?: SummaryState
   readonly turns: TurnState[]
-  /** Usage of failed tries, as far as their provider reported it, and when it was recorded. */
+  /** The usage of failed tries, as far as the provider reported it, and when it was recorded. */
   readonly lost: { readonly usage: Usage; readonly at: string }[]
 }
 
@@ -252,9 +252,9 @@ export interface CallState {
   /** The question whose answer allowed the newest call. */
   allowedBy?: string
   cacheKey?: string
-  /** How often it was started. */
+  /** How often the call was started. */
   times: number
-  /** Aborted or timed out, with unknown outcome. After a crash, calls without an outcome count as such, too. */
+  /** Why the call was given up with unknown outcome. After a crash, a call without an outcome counts as given up. */
   abandoned?: string
   outcome?: ToolOutcome
   source?: EntryBodies['tool.returned']['source']
@@ -274,7 +274,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 
 export type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
 
-/** In place: a run may have ten thousand steps to add up. */
+/** Adds in place, since a run may have ten thousand steps. */
 export function addTo(sum: MutableUsage, usage: Usage): void {
   sum.calls += usage.calls
   sum.input += usage.input
@@ -300,12 +300,12 @@ export function spentOn(state: RunState, task: TaskState): Usage {
   return sum
 }
 
-/** One model call; for a nested crew, all calls of its run to that model. */
+/** One model call; for a child run, all its calls to one model. */
 export interface ModelCalls {
   readonly model: string
   readonly usage: Usage
   readonly at: string
-  /** Made by the task's own agent, not in a delegation, by a judge or in a child run. */
+  /** Made by the task's own agent, and not by a coworker, a judge or a child run. */
   readonly own: boolean
 }
 
@@ -317,15 +317,15 @@ export function modelCalls(state: RunState, { attempts, nested }: TaskState): Mo
     const { request, startedAt, turns, lost, spent = {} } = attempt
     const own = !isNestedAttempt(path)
     // a function's turn isn't a model call, and has no price
-    const asked = turns.map(({ reply }) => reply).filter(({ usage }) => usage.calls > 0)
+    const replies = turns.map(({ reply }) => reply).filter(({ usage }) => usage.calls > 0)
     return [
-      ...[...asked, ...lost].map(({ usage, at }) => ({ model: request.model, usage, at, own })),
+      ...[...replies, ...lost].map(({ usage, at }) => ({ model: request.model, usage, at, own })),
       ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at: startedAt, own: false })),
     ]
   })
 }
 
-/** Usage of runs, by model. */
+/** The usage of runs, by model. */
 export function spentByModel(...states: readonly RunState[]): { [model: string]: Usage } {
   const sums = new Map<string, MutableUsage>()
   const calls = states.flatMap((state) => [...state.tasks.values()].flatMap((task) => modelCalls(state, task)))
@@ -337,12 +337,12 @@ export function spentByModel(...states: readonly RunState[]): { [model: string]:
   return Object.fromEntries(sums)
 }
 
-/** Completed or cancelled: such a run takes no messages and, unless its journal was edited by hand, no entries. */
+/** Whether a run accepts no messages any more, nor entries, unless its journal was edited by hand. */
 export function isEnded(status: RunStatus | undefined): boolean {
   return status === 'completed' || status === 'cancelled'
 }
 
-/** Something that a suspended run may have waited for is recorded. */
+/** Notes that something was recorded that a suspended run may have waited for. */
 export function markWoken(state: RunState): void {
   if (state.status === 'suspended') state.woken = true
 }

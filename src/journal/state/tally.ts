@@ -1,6 +1,6 @@
-// Counts that are needed after every step, kept up to date by the fold. Searching all tasks instead would make a step
-// slower in a large crew. Most entries change only the task of their path; after the others, everything is counted
-// again.
+// Counts of tasks and sums of usage, which the fold keeps up to date because they are needed after every step: a search
+// through all tasks would make the steps of a large crew slow. Most entries change only the task of their path; after
+// the others, everything is counted again.
 import type { Entry, EntryType, TaskFailure, Usage } from '../entries.ts'
 import { childAddress, childName, isNestedAttempt, rootAttempt } from '../paths.ts'
 import type { EntryRow } from '../table/entry-row.ts'
@@ -8,15 +8,15 @@ import { taskNameAt } from './at-path.ts'
 import { type AttemptState, type RunState, type TaskState, addTo, noUsage, type MutableUsage } from './state.ts'
 
 export interface Tally {
-  /** Declared tasks that are done, without failed ones. */
+  /** Declared tasks that are done, except failed ones. */
   done: number
   /** Failed tasks that the run, or a nested crew, continued without. */
   failures: number
   /** Tasks that the crew no longer declares. */
   removed: number
-  /** Tasks that have had child runs since they were last done. */
+  /** Tasks with child runs that were started since the task was last done. */
   readonly crews: Set<string>
-  /** The name of a task each time it became done or not done by an entry of its own. */
+  /** The name of a task, once for each entry that made it done, or no longer done. */
   readonly turns: string[]
 }
 
@@ -25,14 +25,18 @@ export function newTally(): Tally {
 }
 
 /** Applies an entry that changes only the task of its path, and updates the counts. */
-export function tallied(state: RunState, entry: Entry, row: Pick<EntryRow<EntryType>, 'apply' | 'startsChild'>): void {
+export function applyAndTally(
+  state: RunState,
+  entry: Entry,
+  row: Pick<EntryRow<EntryType>, 'apply' | 'startsChild'>,
+): void {
   const { tally } = state
   const { path = '' } = entry
   const name = taskNameAt(state, path)
-  const there = state.tasks.get(name)
-  const before = there ? countsOf(there) : nothing
+  const known = state.tasks.get(name)
+  const before = known ? countsOf(known) : noCounts
   row.apply(state, entry)
-  const task = there ?? state.tasks.get(name)
+  const task = known ?? state.tasks.get(name)
   if (!task) return
   const after = countsOf(task)
   if (after.isDone !== before.isDone) tally.turns.push(name)
@@ -42,7 +46,7 @@ export function tallied(state: RunState, entry: Entry, row: Pick<EntryRow<EntryT
   else if (row.startsChild?.(entry)) tally.crews.add(name)
 }
 
-/** Counts again after an entry that may change any task. */
+/** Counts all tasks again, after an entry that may have changed any of them. */
 export function tallyAll(state: RunState): void {
   const { tally } = state
   tally.done = 0
@@ -70,27 +74,27 @@ interface Counts {
   readonly failures: number
 }
 
-const nothing: Counts = { isDone: false, done: 0, failures: 0 }
+const noCounts: Counts = { isDone: false, done: 0, failures: 0 }
 
 function countsOf(task: TaskState): Counts {
   const { removed, final, output } = task
   const done = isDone(task)
-  if (removed) return { ...nothing, isDone: done }
+  if (removed) return { ...noCounts, isDone: done }
   return { isDone: done, done: done && !final ? 1 : 0, failures: final ? 1 : (output?.failures?.length ?? 0) }
 }
 
-/** A skipped task gets another turn: it was done until now. */
-export function turnBack({ tally }: RunState, { name, removed }: TaskState): void {
+/** Counts a skipped task as not done any more. */
+export function untallySkipped({ tally }: RunState, { name, removed }: TaskState): void {
   tally.turns.push(name)
   if (!removed) tally.done -= 1
 }
 
-/** Whether nothing is left to do. */
+/** Whether nothing is left to do for a task. */
 export function isDone({ status, final }: TaskState): boolean {
   return status === 'completed' || status === 'skipped' || final === true
 }
 
-/** Tasks that need its output continue without it: it failed for good, or was skipped because of another failure. */
+/** Whether a task has no output because it failed for good, or was skipped because of another failure. */
 export function isMissing({ final, failed }: TaskState): boolean {
   return final === true || failed !== undefined
 }
@@ -98,17 +102,17 @@ export function isMissing({ final, failed }: TaskState): boolean {
 export type ChildAttempt = AttemptState & { readonly child: string }
 
 /**
- * Child runs of a task since it was last done, or of each kickoff since that was last done: their usage is recorded
- * only in their own journals until then.
+ * The child runs that a task started since it was last done; for kickoffs by its function, since the kickoff of that
+ * name was last done. Until then, their usage is recorded only in their own journals.
  */
 export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
-  const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')
-  const since = attempts.slice(done + 1)
-  return [...since.filter(isChild), ...kickedOffIn(state, task, since)]
+  const lastDone = attempts.findLastIndex((attempt) => attempt.status === 'completed')
+  const since = attempts.slice(lastDone + 1)
+  return [...since.filter(isChild), ...kickoffsSinceDone(state, task, since)]
 }
 
-function kickedOffIn(state: RunState, { nested }: TaskState, since: readonly AttemptState[]): ChildAttempt[] {
+function kickoffsSinceDone(state: RunState, { nested }: TaskState, since: readonly AttemptState[]): ChildAttempt[] {
   if (nested.length === 0) return []
   const roots = new Set(since.map(({ path }) => path))
   const open = new Map<string, ChildAttempt[]>()
@@ -128,7 +132,7 @@ function isChild(attempt: AttemptState): attempt is ChildAttempt {
   return attempt.child !== undefined
 }
 
-/** The same for all tasks. */
+/** `attemptsSinceDone` of all tasks. */
 export function unfinishedCrews(state: RunState): ChildAttempt[] {
   return [...state.tally.crews].flatMap((name) => {
     const task = state.tasks.get(name)
@@ -144,7 +148,7 @@ export interface ChildRun {
   readonly run: string
 }
 
-/** The current child runs of a task that aren't done. A function may have several. */
+/** The unfinished child runs of a task. A function may have several. */
 export function activeChildren(state: RunState, task: string): ChildRun[] {
   const { attempts = [], kickoffs } = state.tasks.get(task) ?? {}
   return [attempts.at(-1) ?? '', ...(kickoffs?.values() ?? [])].flatMap((path) => {
@@ -154,9 +158,10 @@ export function activeChildren(state: RunState, task: string): ChildRun[] {
   })
 }
 
-// The failed tasks that a run continued without.
-
-/** In the order of the crew. Those of finished nested crews begin with the name of their task. */
+/**
+ * The failed tasks that a run continued without, in the order of the crew. Those of a finished nested crew begin with
+ * the name of its task.
+ */
 export function taskFailures({ tasks }: RunState): TaskFailure[] {
   const own = [...tasks.values()].filter((task) => !task.removed)
   return own.flatMap(({ name, final, error, output }): readonly TaskFailure[] => {
@@ -172,36 +177,36 @@ export function taskFailures({ tasks }: RunState): TaskFailure[] {
   })
 }
 
-// What a run has spent: in total, and in parts that can be priced without its calls. The price of a token depends on
-// the model, the time and, for some models, the length of the call, so a part has the calls for which these are equal.
-// The listing row has the parts, so that adding up money needs no journals.
+// What a run has spent: in total, and in parts that can be priced later. The price of a token depends on the model, the
+// time and, for some models, the length of the call, so a part sums up the calls for which these are equal. The parts
+// are in the listing row, so that adding up costs reads no journals.
 
-/** Calls to one model, within one half hour, of one class of length. */
+/** The usage of the calls to one model within the same half hour and price step. */
 export interface Spending {
   /** In UTC: `2026-11-16`. */
   readonly day: string
   /** The start of the half hour: `13:30`. Some providers charge less at night. */
   readonly time: string
-  /** Calls of the whole day, in a run with many parts: `time` has no meaning. */
+  /** Calls of the whole day, in a run with many parts: `time` is meaningless. */
   readonly allDay?: true
   readonly model: string
-  /** The price step that the input of each call exceeds, without reaching the next. Absent below the first. */
+  /** The highest price step that the input of each call exceeds. Absent if it exceeds none. */
   readonly over?: number
-  /** The calls of a child run, as a sum. */
+  /** The sum of a child run's calls, which may be in different price steps. */
   readonly mixed?: true
   readonly usage: MutableUsage
 }
 
 /**
- * Numbers of input tokens above which some model costs more per token. A price with another step is unknown for the
- * part that the step would split.
+ * Numbers of input tokens above which some model costs more per token. If a model has another step, the cost of a part
+ * on both sides of it is unknown.
  */
 const steps = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
 
-/** The row is written again with every finished task, so its size is bounded: further parts are per day. */
+/** The row is written again with every finished task, so its size is limited: further parts are per day. */
 const mostParts = 96
 
-/** `at`: when the calls were recorded. */
+/** Adds usage to the total and to its part. `at`: when the calls were recorded. */
 export function addSpending(
   { spent, spending }: Pick<RunState, 'spent' | 'spending'>,
   at: string,
@@ -217,30 +222,30 @@ export function addSpending(
   addTo(part.usage, usage)
 }
 
-type Described = Omit<Spending, 'usage'>
+type PartKey = Omit<Spending, 'usage'>
 
-/** Finds or adds the part of a call. */
-function partFor(spending: Map<string, Spending>, usage: Usage, described: Described): Spending {
-  // sums are never combined: two of them together may have no price where each has one
-  const known = described.mixed ? undefined : spending.get(keyOf(described, usage))
+/** Finds or adds the part that calls belong to. */
+function partFor(spending: Map<string, Spending>, usage: Usage, key: PartKey): Spending {
+  // sums are never combined: two sums with a price may add up to a sum without a price
+  const known = key.mixed ? undefined : spending.get(keyOf(key, usage))
   if (known) return known
-  if (spending.size < mostParts) return added(spending, usage, described)
-  const coarse = { ...described, time: '00:00', allDay: true } as const
-  return spending.get(keyOf(coarse, usage)) ?? added(spending, usage, coarse)
+  if (spending.size < mostParts) return addPart(spending, usage, key)
+  const coarse = { ...key, time: '00:00', allDay: true } as const
+  return spending.get(keyOf(coarse, usage)) ?? addPart(spending, usage, coarse)
 }
 
-function added(spending: Map<string, Spending>, usage: Usage, described: Described): Spending {
-  const part = { ...described, usage: { ...noUsage } }
-  spending.set(keyIn(spending, usage, described), part)
+function addPart(spending: Map<string, Spending>, usage: Usage, key: PartKey): Spending {
+  const part = { ...key, usage: { ...noUsage } }
+  spending.set(keyIn(spending, usage, key), part)
   return part
 }
 
-/** The step after `over`; 0 is below the first. */
+/** The price step after `over`, which is 0 below the first step. */
 export function nextPriceStep(over: number): number {
   return steps.find((step) => step > over) ?? Number.POSITIVE_INFINITY
 }
 
-/** Restores the parts of a row, to add more to them. */
+/** Restores the parts of a listing row, so that usage can be added to them. */
 export function restoreSpending(parts: readonly Spending[]): Map<string, Spending> {
   const spending = new Map<string, Spending>()
   for (const part of parts) {
@@ -250,18 +255,18 @@ export function restoreSpending(parts: readonly Spending[]): Map<string, Spendin
   return spending
 }
 
-function keyIn(spending: ReadonlyMap<string, Spending>, usage: Usage, described: Described): string {
-  return described.mixed && !described.allDay ? `${spending.size}` : keyOf(described, usage)
+function keyIn(spending: ReadonlyMap<string, Spending>, usage: Usage, key: PartKey): string {
+  return key.mixed && !key.allDay ? `${spending.size}` : keyOf(key, usage)
 }
 
-/** Calls without a price are a part of their own, or they would hide the price of the others. */
-function keyOf({ day, time, allDay, model, over = 0, mixed }: Described, usage: Usage): string {
+/** Calls that can't be priced form their own parts, or they would hide the cost of the others. */
+function keyOf({ day, time, allDay, model, over = 0, mixed }: PartKey, usage: Usage): string {
   return `${day} ${allDay ? 'all day' : time} ${mixed ? 'mixed' : over} ${isPriceable(usage)} ${model}`
 }
 
 /**
- * Whether usage can have a price. A call without tokens wasn't counted by its server. More cached tokens than input
- * come from model objects of old interface versions, some of which leave cached tokens out of the input.
+ * Whether usage can be priced. If a call has no tokens, its server didn't count them. If there are more cached tokens
+ * than input, they come from a model object of an old interface version that doesn't count cached tokens as input.
  */
 export function isPriceable({ calls, input, output, cacheRead = 0, cacheWrite = 0 }: Usage): boolean {
   if (![input, output, cacheRead, cacheWrite].every((count) => Number.isFinite(count) && count >= 0)) return false

@@ -1,5 +1,5 @@
-// One row per type of entry: the fields that are checked, what it does to the state of its run, and what everything
-// else needs to know about it. The rows are beside this file, by the first word of their types.
+// One row per type of entry: which fields it has, how it changes the state of its run, and what other code needs to
+// know about it. The rows are in the files beside this one, by the first word of the type.
 import { childRunId } from '../paths.ts'
 import type { Entry, EntryType, NewEntry, RunStatus } from '../entries.ts'
 import type { EntryRow, SpentCall } from './entry-row.ts'
@@ -18,7 +18,7 @@ type AnyRow = { readonly [K in keyof EntryRow<EntryType>]: EntryRow<EntryType>[K
 
 export const entryRows: ReadonlyMap<string, AnyRow> = new Map(Object.entries(entryTable) as [string, AnyRow][])
 
-/** The status that a run has from this entry on; undefined if the entry doesn't change it. */
+/** The status of a run after this entry; undefined if the entry doesn't change it. */
 export function statusAfter(entry: Entry): RunStatus | undefined {
   const status = entryRows.get(entry.type)?.status
   return typeof status === 'function' ? status(entry) : status
@@ -30,12 +30,12 @@ export function changesRow(entry: Entry): boolean {
   return typeof listed === 'function' ? listed(entry) : listed
 }
 
-/** Whether the run got further, or ended its life in an orderly way. */
+/** Whether an entry means that the run got further, or that its process stopped in an orderly way. */
 export function isProgress({ type }: Pick<NewEntry, 'type'>): boolean {
   return entryRows.get(type)?.progress ?? true
 }
 
-/** Whether it records a model call or a tool call. */
+/** Whether an entry records a model call or a tool call. */
 export function isStep(entry: Entry | NewEntry): boolean {
   const step = entryRows.get(entry.type)?.step ?? false
   return typeof step === 'function' ? step(entry) : step
@@ -51,7 +51,7 @@ export function childStartedBy(run: string, entry: Entry): string | undefined {
   return entryRows.get(entry.type)?.startsChild?.(entry) ? childRunId(run, entry.path ?? '') : undefined
 }
 
-/** One line for an entry; undefined if there is nothing to say about it. */
+/** The log line of an entry; undefined if it has none. */
 export function describeEntry(entry: Entry): string | undefined {
   return entryRows.get(entry.type)?.log?.(entry)
 }

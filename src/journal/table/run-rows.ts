@@ -1,4 +1,4 @@
-// Entries about the run as a whole: its status, who works on it, and what it waits for.
+// Entries about the run as a whole: its status, the processes that work on it, and what it waits for.
 import { defined } from '../../base/options.ts'
 import type { EntryOf } from '../entries.ts'
 import { amount, json, list, object, one, optional, priority, record, text, time, yes } from '../check/shapes.ts'
@@ -62,7 +62,7 @@ export const runRows: EntryRows<'run'> = {
     log: undefined,
     apply(state, entry) {
       const { incarnation, crew, version, inputs, owner: process, queued, calls = [], priority: rank = 0 } = entry
-      // the name under which it is stored decides, so that the copy of a journal is a run of its own
+      // the id under which the journal is stored takes precedence, so that a copied journal is a run of its own
       if (state.run === '') state.run = entry.run
       Object.assign(state, { incarnation, crew, version, inputs, owner: process })
       Object.assign(state, { createdAt: entry.at, inheritedCalls: calls, priority: rank, lives: queued ? 0 : 1 })
@@ -93,19 +93,20 @@ export const runRows: EntryRows<'run'> = {
     listed: true,
     progress: false,
     log: ({ owner: { label, pid }, edited, changes }) => {
-      const process = `resumed by ${label === undefined ? '' : `${label}, `}process ${pid}`
+      const resumed = `resumed by ${label === undefined ? '' : `${label}, `}process ${pid}`
       const again =
-        edited && `entries of the journal were missing or changed, again: ${edited.tasks.join(', ') || 'nothing'}`
+        edited &&
+        `entries of the journal were missing or changed; executed again: ${edited.tasks.join(', ') || 'nothing'}`
       const changed = changes && `its tasks have changed: ${describeTaskChanges(changes)}`
-      return [process, again, changed].filter((words) => words !== undefined).join('; ')
+      return [resumed, again, changed].filter((words) => words !== undefined).join('; ')
     },
     apply(state, entry) {
-      // only a run that was cut off counts: a suspended or failed one recorded why
+      // counts only processes that were cut off: others recorded why they stopped
       state.fruitless = state.status === 'running' ? state.fruitless + 1 : 0
       state.owner = entry.owner
       if (entry.via) state.via = entry.via
       state.lives += 1
-      forgetRest(state)
+      clearStop(state)
       if (entry.version !== undefined) state.version = entry.version
       if (entry.through === undefined) delete state.through
       else state.through = entry.through
@@ -157,13 +158,13 @@ export const runRows: EntryRows<'run'> = {
     status: 'queued',
     listed: true,
     progress: true,
-    log: (entry) => `left to a worker${byWhom(entry)}`,
+    log: (entry) => `handed to the workers${byWhom(entry)}`,
     apply(state) {
       state.forWorkers = true
-      // nothing keeps it from being continued any more, as after a resume without options
+      // as after a resume without options, nothing delays the run or stops it early
       delete state.notBefore
       delete state.through
-      forgetRest(state)
+      clearStop(state)
     },
   },
   'run.imported': {
@@ -180,7 +181,7 @@ export const runRows: EntryRows<'run'> = {
     fields: { child: text },
     listed: true,
     progress: true,
-    log: ({ child }) => `woken by what was recorded in run ${child}`,
+    log: ({ child }) => `woken by run ${child}`,
     apply: markWoken,
   },
   'run.completed': {
@@ -214,8 +215,8 @@ export const runRows: EntryRows<'run'> = {
   },
 }
 
-/** What the run rested for is over. */
-function forgetRest(state: RunState): void {
+/** Removes what the state has about why the run stopped. */
+function clearStop(state: RunState): void {
   delete state.suspended
   delete state.error
   delete state.retryAt
@@ -223,7 +224,10 @@ function forgetRest(state: RunState): void {
   delete state.imported
 }
 
-/** Only the entries that it names: a later edit may have touched lines before this entry, and isn't recorded yet. */
+/**
+ * Marks a hand edit as recorded, but only the entries that it names: a later edit of lines before this entry isn't
+ * recorded yet.
+ */
 function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
   state.handEdited = true
   state.missing = excludeEntries(state.missing, edit.missing)

@@ -1,4 +1,5 @@
-// Entries about the steps of attempts: model calls, tool calls, judgements and summaries.
+// Entries about the steps of attempts (model calls, tool calls, judgements and summaries), and about questions,
+// messages, callbacks and output files.
 import type { EntryOf, Limit } from '../entries.ts'
 import { anything, flag, list, one, optional, text, yes, amount } from '../check/shapes.ts'
 import {
@@ -39,10 +40,10 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
     log: (entry) => {
       const { path, parts, usage: tokens } = entry
       const calls = parts.flatMap((each) => (each.type === 'call' ? [each.tool] : []))
-      const own = parts.flatMap((each) => (each.type === 'provider-call' ? [each.tool] : []))
-      const used = own.length > 0 ? `used ${own.join(', ')}; ` : ''
-      const said = calls.length > 0 ? `calls ${calls.join(', ')}` : shorten(replyText(entry))
-      return `model ${path} ${used}${said} (${tokens.input} in, ${tokens.output} out)`
+      const providerCalls = parts.flatMap((each) => (each.type === 'provider-call' ? [each.tool] : []))
+      const used = providerCalls.length > 0 ? `used ${providerCalls.join(', ')}; ` : ''
+      const what = calls.length > 0 ? `calls ${calls.join(', ')}` : shorten(replyText(entry))
+      return `model ${path} ${used}${what} (${tokens.input} in, ${tokens.output} out)`
     },
     apply(state, entry) {
       const path = entry.path as string
@@ -50,7 +51,7 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
       const calls = entry.parts.filter((each) => each.type === 'call')
       const attempt = attemptAt(state, entry)
       addSpending(state, entry.at, attempt.request.model, entry.usage)
-      loseTries(state, attempt, entry)
+      addFailedTries(state, attempt, entry)
       attempt.turns.push({
         path,
         reply: entry,
@@ -66,7 +67,7 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
     log: ({ path, error }) => `model ${path} failed: ${error.message}`,
     apply(state, entry) {
       const attempt = state.attempts.get(parentPath(entry.path as string))
-      if (attempt) loseTries(state, attempt, entry)
+      if (attempt) addFailedTries(state, attempt, entry)
     },
   },
   'tool.called': {
@@ -184,20 +185,22 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
   },
 }
 
-/** Failed tries that their provider counted. */
+/** Failed tries whose usage the provider reported. */
 function paidTries({ tries = [] }: Pick<EntryOf<'model.replied'>, 'tries'>): SpentCall[] {
   return tries.flatMap(({ at, usage: spent }) => (spent ? [{ at, usage: spent }] : []))
 }
 
-/** Adds failed tries to what the run has spent, as of when they were recorded. */
-function loseTries(state: RunState, attempt: AttemptState, entry: EntryOf<'model.replied' | 'model.failed'>): void {
+/** Adds the usage of failed tries to what the run has spent, at the time when they were recorded. */
+function addFailedTries(
+  state: RunState,
+  attempt: AttemptState,
+  entry: EntryOf<'model.replied' | 'model.failed'>,
+): void {
   for (const { usage: spent } of paidTries(entry)) {
     addSpending(state, entry.at, attempt.request.model, spent)
     attempt.lost.push({ usage: spent, at: entry.at })
   }
 }
-
-// Entries about questions to people, messages from them, and what callbacks and output files have had of a task.
 
 export const questionRows: EntryRows<'question' | 'message' | 'callback' | 'file'> = {
   'question.asked': {
@@ -206,7 +209,7 @@ export const questionRows: EntryRows<'question' | 'message' | 'callback' | 'file
     progress: true,
     log: ({ question: { id, text: words } }) => `question ${id}: ${words}`,
     apply(state, entry) {
-      // a question asked again at the same place must not be settled by the earlier answer
+      // the answer to an earlier question at this path must not settle this one
       for (const earlier of state.questions.values()) {
         if (earlier.answer && earlier.question.path === entry.question.path) earlier.used = true
       }

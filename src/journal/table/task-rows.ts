@@ -18,7 +18,7 @@ import {
 } from '../check/value-shapes.ts'
 import { readJson } from '../json.ts'
 import { attemptNumber, childName, isNestedAttempt, taskInPath } from '../paths.ts'
-import { returnFunction, taskAt, iterationLimits, newAttempt } from '../state/at-path.ts'
+import { iterationLimits, newAttempt, recordFunctionResult, taskAt } from '../state/at-path.ts'
 import {
   excludeEntries,
   forgetOutput,
@@ -38,10 +38,9 @@ export const taskRows: EntryRows<'task'> = {
     progress: false,
     log: undefined,
     apply(state, entry) {
-      const { from, output: stored, conversation: spoken } = entry
-      if (!isOutput(stored)) return
-      state.outputs.set(entry.seq, stored.raw)
-      taskAt(state, entry.path).offered = { from, output: stored, conversation: spoken }
+      if (!isOutput(entry.output)) return
+      state.outputs.set(entry.seq, entry.output.raw)
+      taskAt(state, entry.path).offered = { from: entry.from, output: entry.output, conversation: entry.conversation }
     },
   },
   'task.inherited': {
@@ -62,11 +61,11 @@ export const taskRows: EntryRows<'task'> = {
     },
     apply(state, entry) {
       const task = taskAt(state, entry.path)
-      const stored = entry.output ?? task.offered?.output
-      // the offer was removed by hand
+      const inherited = entry.output ? entry : task.offered
+      const stored = inherited?.output
+      // undefined if the offer was removed by hand
       if (!stored || !isOutput(stored)) return
       state.outputs.set(entry.seq, stored.raw)
-      const spoken = entry.output ? entry.conversation : task.offered?.conversation
       Object.assign(task, {
         status: 'completed',
         source: 'inherited',
@@ -74,7 +73,7 @@ export const taskRows: EntryRows<'task'> = {
         from: entry.from,
         seq: entry.seq,
       })
-      if (spoken) task.conversation = spoken
+      if (inherited.conversation) task.conversation = inherited.conversation
       if (entry.stale) task.stale = entry.stale
       if (entry.condition) task.condition = entry.condition
     },
@@ -92,7 +91,7 @@ export const taskRows: EntryRows<'task'> = {
       carries: optional(object({ path: text, message: text })),
       because: optional(texts),
     },
-    // a child run that is to be counted, or questions of the attempt before that no longer need an answer
+    // the row counts child runs, and open questions, which a new attempt withdraws
     listed: ({ child, path = '' }) => child === true || (!isNestedAttempt(path) && attemptNumber(path) > 1),
     progress: false,
     startsChild: ({ child }) => child === true,
@@ -115,8 +114,8 @@ export const taskRows: EntryRows<'task'> = {
         if (attempt?.status === 'open') attempt.status = 'void'
       }
       withdrawQuestions(state, task)
-      // its writer knew all entries before this one, except entries that a resume had found missing by then, none of
-      // which was about this task
+      // the process that started the first attempt had read all earlier entries, so entries that went missing since
+      // weren't about this task; only entries that a resume had recorded as missing before may be
       if (task.lost && attemptNumber(path) === 1) task.lost = excludeEntries(task.lost, state.missing)
       task.status = 'running'
       task.startedAt ??= entry.at
@@ -142,15 +141,15 @@ export const taskRows: EntryRows<'task'> = {
     listed: true,
     progress: true,
     step: (entry) => entry.returned === true,
-    log: (entry) => `${endedPart(entry)} completed`,
+    log: (entry) => `${describeEnded(entry)} completed`,
     apply(state, entry) {
-      if (entry.returned) returnFunction(state, entry)
+      if (entry.returned) recordFunctionResult(state, entry)
       const task = taskAt(state, entry.path)
       const attempt = state.attempts.get(entry.path as string)
       const last = attempt?.turns.at(-1)
-      // the last turn must be the answer: if it has calls, the answer was removed by hand
+      // if the last turn has calls, the answer was removed by hand
       const reply = last?.calls.length === 0 ? replyText(last.reply) : undefined
-      // the output of a kickoff is in its own journal
+      // the output of a kickoff by a function is in the journal of the child run
       const raw = entry.raw ?? (attempt?.child === undefined ? reply : '')
       if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
       endAttempt(state, task, attempt, entry)
@@ -183,7 +182,7 @@ export const taskRows: EntryRows<'task'> = {
     listed: true,
     progress: true,
     log: (entry) =>
-      `${endedPart(entry)} failed: ${entry.error.message}${entry.final ? '; the run continues without it' : ''}`,
+      `${describeEnded(entry)} failed: ${entry.error.message}${entry.final ? '; the run continues without it' : ''}`,
     apply(state, entry) {
       const task = taskAt(state, entry.path)
       const nested = isNestedAttempt(entry.path ?? '') ? state.attempts.get(entry.path as string) : undefined
@@ -257,8 +256,8 @@ export const taskRows: EntryRows<'task'> = {
   },
 }
 
-/** The end of an attempt within a step isn't the end of its task. */
-function endedPart({ path = '' }: EntryOf<'task.completed' | 'task.failed'>): string {
+/** What ended: `task note`, or, for an attempt within a step, `attempt note#1/3.0/analyst#1`. */
+function describeEnded({ path = '' }: EntryOf<'task.completed' | 'task.failed'>): string {
   return isNestedAttempt(path) ? `attempt ${path}` : `task ${taskInPath(path)}`
 }
 
@@ -276,7 +275,7 @@ function endAttempt(
   if (calls) task.childCalls = [...(task.childCalls ?? []), ...calls]
 }
 
-/** A kickoff by a function. It replaces an open one of the same name, which had other inputs. */
+/** Adds a kickoff by a function. It replaces an open kickoff of the same name, which had other inputs. */
 function addKickoff(state: RunState, task: TaskState, path: string): void {
   const kickoffs = (task.kickoffs ??= new Map<string, string>())
   const name = childName(path)
@@ -285,7 +284,7 @@ function addKickoff(state: RunState, task: TaskState, path: string): void {
   kickoffs.set(name, path)
 }
 
-/** Kickoffs that are not child runs: by code of the task, and within its crew. */
+/** Runs that were kicked off by the task's code or within its nested crew, but not as child runs. */
 function uncountedIn(
   state: RunState,
   { attempts, nested }: TaskState,
@@ -296,7 +295,7 @@ function uncountedIn(
   return uncounted.length > 0 ? { uncounted } : {}
 }
 
-/** A text that was edited so that it isn't JSON any more is not an output. */
+/** Whether an output is usable: a hand edit may have broken its JSON. */
 function isOutput({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>): boolean {
   return !structured || readJson(raw) !== undefined
 }

@@ -1,6 +1,6 @@
-// Reads names of models as users write them: `provider/model`, with any alias of the provider; and, as in CrewAI,
-// without a provider for models of OpenAI, Anthropic, Google and Bedrock. Stored and shown names have the provider's
-// canonical name.
+// Reads model names as users write them: `provider/model` with any alias of the provider, or, as in CrewAI, just the
+// model for those of OpenAI, Anthropic, Google and Bedrock. Stored and shown names use the canonical name of the
+// provider.
 import { nearest } from '../../base/options.ts'
 import { findProvider, providerNames, findProviderByModel, type Provider } from './providers.ts'
 
@@ -11,7 +11,7 @@ export interface NamedModel {
   readonly provider: Provider
 }
 
-/** Undefined if the provider is not known. */
+/** Returns undefined for an unknown provider. */
 export function readModelName(written: string): NamedModel | undefined {
   const slash = written.indexOf('/')
   const provider = slash < 0 ? findProviderByModel(written) : findProvider(written.slice(0, slash))
@@ -19,13 +19,13 @@ export function readModelName(written: string): NamedModel | undefined {
   return provider === undefined || id.trim() === '' ? undefined : { name: `${provider.name}/${id}`, id, provider }
 }
 
-/** The known providers and a suggestion, for an error about an unknown provider. */
+/** The known providers and perhaps a suggestion, for an error about an unknown provider. */
 export function knownProviders(written: string): string {
-  const meant = suggestion(written)
-  return `${providerNames.join(', ')}${meant === undefined ? '' : ` (did you mean ${JSON.stringify(meant)}?)`}`
+  const suggested = suggestion(written)
+  return `${providerNames.join(', ')}${suggested === undefined ? '' : ` (did you mean ${JSON.stringify(suggested)}?)`}`
 }
 
-// Only suggests what the provider surely serves: several providers serve most open models, under different names.
+/** Suggests only what certainly exists: most open models are served by several providers, under different names. */
 function suggestion(written: string): string | undefined {
   const slash = written.indexOf('/')
   const id = written.slice(slash + 1)

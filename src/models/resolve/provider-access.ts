@@ -1,4 +1,4 @@
-// Reads a provider's key and address from the environment, and checks that they suffice. Sends nothing.
+// Reads a provider's key and address from the environment, and checks that nothing is missing. Sends nothing.
 import { firstSet } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { isInstalled } from '../../base/optional-package.ts'
@@ -9,15 +9,15 @@ import type { NamedModel } from './model-names.ts'
 
 export interface Access {
   readonly apiKey: string | undefined
-  /** The completed address from a variable. Undefined if none is set. */
+  /** The address from a variable, completed. Undefined if no variable is set. */
   readonly address: string | undefined
 }
 
 export function readAccess(provider: Provider): Access {
-  const given = firstSet(provider.addresses)?.value
+  const address = firstSet(provider.addresses)?.value
   return {
     apiKey: firstSet(provider.keys)?.value,
-    address: given === undefined ? undefined : completeAddress(given, provider),
+    address: address === undefined ? undefined : completeAddress(address, provider),
   }
 }
 
@@ -28,18 +28,18 @@ export function keyVariable(provider: Provider): string | undefined {
 
 /** Whether a variable names another server than the provider's own. */
 export function hasOwnAddress(provider: Provider): boolean {
-  const given = firstSet(provider.addresses)?.value
-  return given !== undefined && URL.parse(given)?.hostname !== URL.parse(provider.url ?? '')?.hostname
+  const address = firstSet(provider.addresses)?.value
+  return address !== undefined && URL.parse(address)?.hostname !== URL.parse(provider.url ?? '')?.hostname
 }
 
-// An address with a query is kept as it is: a suffix would become part of the query.
+/** Appends the path that users often leave out. Not after a query, since it would become part of the query. */
 function completeAddress(address: string, { url = '', ending = URL.parse(url)?.pathname ?? '' }: Provider): string {
   const plain = address.replace(/\/+$/, '')
   return /\/v\d\w*$|\?/.test(plain) ? plain : `${plain}${ending}`.replace(/\/+$/, '')
 }
 
 /**
- * MODEL_INVALID when the package is missing or the address is invalid; MODEL_KEY_MISSING when the key is missing or
+ * Throws MODEL_INVALID if the package is missing or the address is invalid; MODEL_KEY_MISSING if the key is missing or
  * invalid, or another required variable is missing.
  */
 export function checkProvider({ name, id, provider }: NamedModel): void {
@@ -51,14 +51,14 @@ export function checkProvider({ name, id, provider }: NamedModel): void {
   if (missing !== undefined) throw new RepriseError('MODEL_KEY_MISSING', `model ${name} needs ${missing}`)
   const key = firstSet(provider.keys)
   if (key !== undefined && /[^\x21-\x7e]/.test(key.value)) {
-    const words = `model ${name} cannot be called: ${key.name} contains a line break or another character that no key has; set it again`
+    const words = `model ${name} cannot be called: ${key.name} contains a line break or another character that isn't allowed in keys; set it again`
     throw new RepriseError('MODEL_KEY_MISSING', words)
   }
   const address = firstSet(provider.addresses)
   if (address === undefined || /^https?:$/.test(URL.parse(address.value)?.protocol ?? '')) return
-  // without a user name and a password before the @
+  // without user name and password, which end at the @
   const shown = describe(redact(address.value.replace(/^.*@/s, '')))
-  const words = `model ${name} cannot be reached: ${address.name} is ${shown}; set it to a whole address, such as http://127.0.0.1:8080/v1`
+  const words = `model ${name} cannot be reached: ${address.name} is ${shown}; set it to a full URL, such as http://127.0.0.1:8080/v1`
   throw new RepriseError('MODEL_INVALID', words)
 }
 

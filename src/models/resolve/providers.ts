@@ -1,4 +1,4 @@
-// The table of providers, one row each: package, variables, address, aliases. docs/decisions/0018-providers.md explains
+// The table of providers, one row each: aliases, package, variables, address. docs/decisions/0018-providers.md explains
 // how each is called.
 import { compatible, load, azure, bedrock, openai, openrouter, vertex } from './special-providers.ts'
 import type { SpecialProvider } from './special-providers.ts'
@@ -7,27 +7,28 @@ import type { LanguageModel } from './resolve-model.ts'
 
 export interface Provider extends SpecialProvider {
   readonly name: string
-  /** Its other names: in CrewAI and LiteLLM, and in its package. */
+  /** Other names: those in CrewAI, in LiteLLM and in the provider's package. */
   readonly aliases?: readonly string[]
-  /** Models that can be written without the provider. */
+  /** The models that can be written without the provider. */
   readonly bareNames?: RegExp
-  /** The package to install, and its factory function. Without a package, the provider speaks chat completions. */
+  /** The package to install. Without one, the provider is called with the chat completions protocol. */
   readonly package?: string
+  /** The package's function that creates the provider. */
   readonly factory?: string
-  /** The variables that may hold its key. The first variable with a value counts. */
+  /** The variables that may have the key. The first variable that is set counts. */
   readonly keys: readonly string[]
-  /** The variables that may hold its address. */
+  /** The variables that may have the address. */
   readonly addresses: readonly string[]
   /** The default address. */
   readonly url?: string
   /**
-   * Appended to an address without a version, which users often leave out: https://host means https://host/v1. Default:
-   * the path of `url`.
+   * Appended to an address that doesn't end with a version, as users often write it: https://host means
+   * https://host/v1. Default: the path of `url`.
    */
   readonly ending?: string
-  /** Its package drops or garbles other files. The packages of other providers refuse files that they cannot send. */
+  /** Only images can be sent as files: the package would drop or garble others. Other packages report an error. */
   readonly picturesOnly?: true
-  /** Its name in the package of prices, and the models for which these prices are right. Default: all. */
+  /** The provider's id in the package of prices, and the models for which these prices are correct. Default: all. */
   readonly prices?: { readonly id: string; readonly only?: RegExp }
 }
 
@@ -71,7 +72,7 @@ export const providers: readonly Provider[] = [
     package: '@ai-sdk/azure',
     keys: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
     addresses: ['AZURE_BASE_URL', 'AZURE_API_BASE', 'AZURE_OPENAI_ENDPOINT', 'AZURE_ENDPOINT'],
-    // no prices: the name of a deployment says nothing about its model
+    // no prices: a deployment's name doesn't tell its model
     ...azure,
   },
   {
@@ -186,7 +187,7 @@ const byName = new Map(
   providers.flatMap((provider) => [provider.name, ...(provider.aliases ?? [])].map((name) => [name, provider])),
 )
 
-/** By name or alias. */
+/** Finds a provider by name or alias. */
 export function findProvider(name: string): Provider | undefined {
   return byName.get(name)
 }

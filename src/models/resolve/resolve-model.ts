@@ -1,5 +1,5 @@
-// Resolves a model as written by a user to a model object of the AI SDK. A string names a provider and means that
-// provider itself, never a gateway. `checkModel` finds everything that can be wrong, without network and before
+// Resolves a model, as a user wrote it, to a model object of the AI SDK, and checks model settings. A string means the
+// named provider itself, never a gateway. `checkModel` finds everything that can be wrong, without network and before
 // anything is spent. Packages are loaded when a model is called, so that importing Reprise stays cheap.
 import type { LanguageModel as AiLanguageModel, LanguageModelCallOptions, generateText } from 'ai'
 import { environment } from '../../base/environment.ts'
@@ -42,9 +42,9 @@ export interface ResolvedModel {
 export const defaultModel = 'openai/gpt-5-mini'
 
 /**
- * The canonical name, `provider/model`, also for texts with an alias or without a provider (`gemini/…`, `gpt-4o`). A
- * text without a known provider is returned as it is. For an object, its provider and id: `openai/gpt-5-mini` for the
- * provider `openai.responses`.
+ * The canonical name, `provider/model`, also for a string with an alias or without a provider (`gemini/…`, `gpt-4o`). A
+ * string without a known provider is returned unchanged. For an object, its provider and id: `openai/gpt-5-mini` for
+ * the provider `openai.responses`.
  */
 export function modelName(model: LanguageModel | string | undefined): string {
   const written = model ?? environment().model ?? defaultModel
@@ -52,13 +52,15 @@ export function modelName(model: LanguageModel | string | undefined): string {
   return `${modelProvider(written)}/${written.modelId}`
 }
 
-/** Checks everything that `resolveModel` needs: MODEL_INVALID (also for a missing package), MODEL_KEY_MISSING. */
+/**
+ * Checks everything that `resolveModel` needs. Throws MODEL_INVALID (also for a missing package) or MODEL_KEY_MISSING.
+ */
 export function checkModel(model: LanguageModel | string | undefined): void {
   if (model !== undefined && typeof model !== 'string') return checkModelKind('a model', model)
   checkProvider(parseModel(model))
 }
 
-/** Returns the object to call. MODEL_INVALID, MODEL_KEY_MISSING. Sends nothing. */
+/** Returns the object to call, without sending anything. Rejects with MODEL_INVALID or MODEL_KEY_MISSING. */
 export async function resolveModel(model: LanguageModel | string | undefined): Promise<ResolvedModel> {
   checkModel(model)
   const name = modelName(model)
@@ -78,7 +80,7 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   }
 }
 
-/** MODEL_INVALID for an unknown provider. Does not need its package or key. */
+/** Throws MODEL_INVALID for an unknown provider. Needs neither its package nor its key. */
 export function parseModel(model: string | undefined): NamedModel {
   const written = model ?? environment().model ?? defaultModel
   const found = readModelName(written)
@@ -87,22 +89,22 @@ export function parseModel(model: string | undefined): NamedModel {
   throw new RepriseError(
     'MODEL_INVALID',
     `model ${JSON.stringify(written)}${source} names no known provider: write provider/model, where provider is ` +
-      `${knownProviders(written)}, or give an AI SDK language model`,
+      `${knownProviders(written)}, or pass a model object of the AI SDK`,
   )
 }
 
-/** MODEL_INVALID for a value that is neither a text, a model object of the AI SDK, nor undefined. */
+/** Throws MODEL_INVALID for a value that is neither a string, a model object of the AI SDK, nor undefined. */
 export function checkModelKind(what: string, model: unknown): void {
   if (model === undefined || typeof model === 'string') return
   const { doGenerate, modelId } = (model ?? {}) as { readonly doGenerate?: unknown; readonly modelId?: unknown }
   if (typeof doGenerate === 'function' && typeof modelId === 'string') return
   throw new RepriseError(
     'MODEL_INVALID',
-    `${what} is ${describe(model)}, which isn't a language model: give "provider/model" or a model object of the AI SDK, such as openai("gpt-5-mini")`,
+    `${what} is ${describe(model)}, which isn't a language model: pass "provider/model" or a model object of the AI SDK, such as openai("gpt-5-mini")`,
   )
 }
 
-// Removes the API, which is not part of the name: `openai.responses`, `anthropic.messages`, `google.generative-ai`.
+/** The provider of an object, without the API: `openai` for `openai.responses`. */
 function modelProvider(model: LanguageModel): string {
   return model.provider.replace(/\.(chat|responses|completion|messages|generative-ai)$/, '')
 }
@@ -116,10 +118,10 @@ interface Config {
 const seen = new WeakSet<LanguageModel>()
 
 /**
- * Registers the keys of model objects made in code, such as createOpenAI({ apiKey, headers, baseURL }). Objects of the
- * AI SDK have what they send in `config`, which is not part of their types, so it is read defensively. The key of
- * another or a wrapped object is only recognised by its shape. Reads each object once, because its headers may come
- * from a user's function that creates a token. Never throws.
+ * Registers the keys of a model object that was created in code, such as createOpenAI({ apiKey, headers, baseURL }), so
+ * that they are redacted. Objects of the AI SDK have what they send in `config`, which isn't part of their types, so it
+ * is read defensively. Keys of other objects, or wrapped ones, are only recognised by their shape. Reads each object
+ * once, because its headers may come from a user's function that creates a token. Never throws.
  */
 function learnSecrets(model: LanguageModel): void {
   if (seen.has(model)) return
@@ -140,18 +142,18 @@ function rememberHeaders(headers: unknown): void {
   remember(texts.flatMap(secretsIn))
 }
 
-function callSafely(maker: unknown, ...given: readonly unknown[]): unknown {
+function callSafely(maker: unknown, ...args: readonly unknown[]): unknown {
   try {
-    return typeof maker === 'function' ? (maker as (...given: readonly unknown[]) => unknown)(...given) : undefined
+    return typeof maker === 'function' ? (maker as (...args: readonly unknown[]) => unknown)(...args) : undefined
   } catch {
-    // the model call will report the error
+    // the call of the model will report the error
     return undefined
   }
 }
 
-// The model settings of an agent. They are JSON, because the journal keeps them for a started task.
+// The model settings of an agent. They are JSON, because the journal stores them for each attempt.
 
-// A type and not an interface, so that it is assignable to the JSON that the journal keeps.
+// A type and not an interface, so that it is assignable to JSON.
 /** An agent's `settings`. `providerOptions` are passed on unchanged: `{ openai: { reasoningEffort: 'low' } }`. */
 export type ModelSettings = {
   readonly temperature?: number
@@ -176,7 +178,7 @@ const checks: { readonly [Name in keyof ModelSettings]-?: Check } = {
   topK: number(0),
   presencePenalty: number(-100, 100),
   frequencyPenalty: number(-100, 100),
-  stopSequences: listOf('a list of texts', 'a text', (item) => typeof item === 'string'),
+  stopSequences: listOf('a list of strings', 'a string', (item) => typeof item === 'string'),
   seed: whole(Number.MIN_SAFE_INTEGER),
   reasoning: text,
   timeoutSeconds: seconds,
@@ -185,13 +187,13 @@ const checks: { readonly [Name in keyof ModelSettings]-?: Check } = {
     (value) => isRecord(value) && Object.values(value).every(isRecord),
   ),
 }
-const ours = ['timeoutSeconds', 'providerOptions']
-const passedOn = Object.keys(checks).filter((name) => !ours.includes(name))
+const handledHere = ['timeoutSeconds', 'providerOptions']
+const sdkSettings = Object.keys(checks).filter((name) => !handledHere.includes(name))
 
-/** All names of settings. */
+/** The names of all settings. */
 export const settingNames: readonly string[] = Object.keys(checks)
 
-/** OPTION_UNKNOWN, OPTION_INVALID, before the run starts and the model would refuse the settings. */
+/** Throws OPTION_UNKNOWN or OPTION_INVALID before the run starts, instead of leaving errors to the provider. */
 export const settingsCheck: Check<{ readonly [name: string]: Json }> = {
   expected: `an object with any of ${settingNames.map((name) => `\`${name}\``).join(', ')}`,
   read(what, value) {
@@ -209,12 +211,12 @@ export const settingsCheck: Check<{ readonly [name: string]: Json }> = {
   },
 }
 
-/** OPTION_INVALID for a credential: the journal keeps the settings of a started task, and must not contain keys. */
+/** Throws OPTION_INVALID for a credential, since settings are stored in the journal, which must not contain keys. */
 function refuseSecrets(whose: string, value: Json, path: readonly string[]): void {
   if (typeof value === 'string') {
     const named = `${path.at(-1)}=${value}`
     if (redact(named) === named) return
-    const words = `${path.join('.')}${whose} is a credential, and the journal stores settings; give it to the model object instead, as in createOpenAI({ apiKey })`
+    const words = `${path.join('.')}${whose} is a credential, and the journal stores settings; pass it to the model object instead, as in createOpenAI({ apiKey })`
     throw new RepriseError('OPTION_INVALID', words)
   }
   if (typeof value !== 'object' || value === null) return
@@ -224,23 +226,24 @@ function refuseSecrets(whose: string, value: Json, path: readonly string[]): voi
 type Settings = { readonly [name: string]: Json } | undefined
 type ProviderOptions = NonNullable<Parameters<typeof generateText>[0]['providerOptions']>
 
+/** The settings that the AI SDK receives as its own options. */
 export function modelSettings(settings: Settings): LanguageModelCallOptions {
-  const known = passedOn.filter((name) => settings?.[name] !== undefined).map((name) => [name, settings?.[name]])
+  const known = sdkSettings.filter((name) => settings?.[name] !== undefined).map((name) => [name, settings?.[name]])
   return Object.fromEntries(known) as LanguageModelCallOptions
 }
 
-/** The options of the provider, besides the standard settings. The user's own options win. */
+/** The `providerOptions` of a request: our defaults, overridden by the user's own options. */
 export function providerOptions(provider: string, settings: Settings, output: Json | undefined): ProviderOptions {
   const dot = provider.lastIndexOf('.')
   const api = dot < 0 ? '' : provider.slice(dot + 1)
   const strict = output === undefined || fitsStrictMode(output)
   const defaults = {
-    // a resume weeks later must not depend on items stored at the provider: the request contains everything, and
-    // reasoning comes back encrypted (the package asks for that if nothing is stored)
+    // a resume weeks later must not depend on items stored at the provider. So the request contains everything, and
+    // reasoning comes back encrypted, as the package requests if `store` is false
     ...(api === 'responses' && { store: false }),
-    // strict mode refuses schemas with optional members, so it is switched off for these
+    // strict mode refuses schemas with optional members, so it is off for these
     ...((api === 'responses' || api === 'chat') && !strict && { strictJsonSchema: false }),
-    // OpenRouter's package has no such switch, but adds these options to the request
+    // OpenRouter's package has no such option, but copies these options into the request
     ...(provider === 'openrouter' && !strict && { response_format: notStrict(output) }),
   }
   const given = (settings?.['providerOptions'] ?? {}) as ProviderOptions
@@ -252,7 +255,7 @@ export function providerOptions(provider: string, settings: Settings, output: Js
 function optionsKey(provider: string, api: string): string {
   if (provider.includes('azure')) return 'azure'
   const [owner = ''] = provider.split('.', 1)
-  // model objects of OpenAI's package read the options for OpenAI, whatever the provider's name is
+  // model objects of OpenAI's package read `openai`, whatever the provider's name
   return api === 'responses' && owner !== 'xai' ? 'openai' : owner
 }
 

@@ -5,22 +5,25 @@ import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
 export interface SpecialProvider {
-  /** What is missing and how to set it, after "model x needs". Undefined if nothing is. Default: checks the key. */
+  /**
+   * Returns what isn't set and how to set it, such as `an API key: set OPENAI_API_KEY`; undefined if nothing is
+   * missing. Default: checks the key.
+   */
   readonly missing?: (id: string, access: Access) => string | undefined
   /** Default: calls `factory` of the package. */
   readonly open?: (id: string, access: Access) => Promise<LanguageModel>
-  /** The variables that it reads, besides those of its key and address. */
-  readonly others?: readonly string[]
-  /** The variables that a new project has to set. Default: the key. */
-  readonly toSet?: readonly string[]
+  /** The variables that are read besides those of key and address. */
+  readonly otherVariables?: readonly string[]
+  /** The variables that a new project has to set. Default: the first variable of `keys`. */
+  readonly variablesToSet?: readonly string[]
 }
 
 export const openai: SpecialProvider = {
-  // self-hosted servers often need no key, and report an error if they do
+  // self-hosted servers often need no key, and report an error if they need one
   missing: (_, { apiKey, address }) =>
     (apiKey ?? address) === undefined ? 'an API key: set OPENAI_API_KEY' : undefined,
   async open(id, { apiKey, address }) {
-    // compatible servers speak chat completions; only OpenAI itself has the responses API
+    // compatible servers support chat completions; only OpenAI itself has the responses API
     if (address !== undefined) return compatible('openai', id, { apiKey, baseURL: address })
     const { createOpenAI } = await import('@ai-sdk/openai')
     // with an explicit base URL, so that the package does not read the environment
@@ -28,29 +31,29 @@ export const openai: SpecialProvider = {
   },
 }
 
-const resource = ['AZURE_RESOURCE_NAME']
-const apiVersion = ['AZURE_API_VERSION', 'OPENAI_API_VERSION']
+const resourceVariables = ['AZURE_RESOURCE_NAME']
+const apiVersionVariables = ['AZURE_API_VERSION', 'OPENAI_API_VERSION']
 
 export const azure: SpecialProvider = {
-  others: [...resource, ...apiVersion],
-  toSet: ['AZURE_API_KEY', ...resource],
+  otherVariables: [...resourceVariables, ...apiVersionVariables],
+  variablesToSet: ['AZURE_API_KEY', ...resourceVariables],
   missing(_, { apiKey, address }) {
     if (apiKey === undefined) return 'an API key: set AZURE_API_KEY or AZURE_OPENAI_API_KEY'
     if (address !== undefined) return undefined
-    const name = firstSet(resource)?.value
+    const name = firstSet(resourceVariables)?.value
     if (name === undefined)
       return 'an address: set AZURE_RESOURCE_NAME, or AZURE_BASE_URL to https://….openai.azure.com'
-    // it becomes part of the URL to which the key is sent
+    // checked strictly, since the name becomes part of the URL to which the key is sent
     if (/^[a-z\d]([a-z\d-]{0,61}[a-z\d])?$/i.test(name)) return undefined
-    return `the name of a resource: AZURE_RESOURCE_NAME is ${describe(name)}; set it to letters, digits and hyphens`
+    return `a valid resource name: AZURE_RESOURCE_NAME is ${describe(name)}; set it to letters, digits and hyphens`
   },
   async open(id, { apiKey, address }) {
     const { createAzure } = await load('@ai-sdk/azure')
-    const given = address ?? `https://${firstSet(resource)?.value}.openai.azure.com`
-    // users copy the URL with more or less of its path
-    const root = given.replace(/\/(openai(\/v1|\/deployments\/.*)?|models)$/, '')
-    const version = firstSet(apiVersion)?.value ?? ''
-    // a date is a version of the older API, which has the deployment in the URL and speaks chat completions
+    const endpoint = address ?? `https://${firstSet(resourceVariables)?.value}.openai.azure.com`
+    // users copy the URL with more or less of the path
+    const root = endpoint.replace(/\/(openai(\/v1|\/deployments\/.*)?|models)$/, '')
+    const version = firstSet(apiVersionVariables)?.value ?? ''
+    // a date means the older API: chat completions, with the deployment in the URL
     if (/^\d/.test(version)) {
       const settings = { apiKey, baseURL: `${root}/openai`, apiVersion: version, useDeploymentBasedUrls: true }
       return createAzure!(settings).chat(id)
@@ -59,56 +62,57 @@ export const azure: SpecialProvider = {
   },
 }
 
-const accessKey = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
-const region = ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_REGION_NAME']
+const accessKeyVariables = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
+const regionVariables = ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_REGION_NAME']
 
 export const bedrock: SpecialProvider = {
-  others: [...accessKey, ...region],
-  toSet: ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_REGION'],
+  otherVariables: [...accessKeyVariables, ...regionVariables],
+  variablesToSet: ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_REGION'],
   missing(_, { apiKey }) {
-    const signed = accessKey.slice(0, 2).every((name) => firstSet([name]))
+    const signed = accessKeyVariables.slice(0, 2).every((name) => firstSet([name]))
     if (apiKey === undefined && !signed) {
       return 'credentials: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
     }
-    return firstSet(region) ? undefined : 'a region: set AWS_REGION, to us-east-1 for example'
+    return firstSet(regionVariables) ? undefined : 'a region: set AWS_REGION, to us-east-1 for example'
   },
   async open(id, { apiKey, address }) {
     const { createAmazonBedrock } = await load('@ai-sdk/amazon-bedrock')
     // without a key, the package reads the access key from the environment
-    return createAmazonBedrock!({ apiKey, baseURL: address, region: firstSet(region)?.value })(id)
+    return createAmazonBedrock!({ apiKey, baseURL: address, region: firstSet(regionVariables)?.value })(id)
   },
 }
 
-const project = ['GOOGLE_VERTEX_PROJECT', 'GOOGLE_CLOUD_PROJECT']
-const location = ['GOOGLE_VERTEX_LOCATION', 'GOOGLE_CLOUD_LOCATION']
+const projectVariables = ['GOOGLE_VERTEX_PROJECT', 'GOOGLE_CLOUD_PROJECT']
+const locationVariables = ['GOOGLE_VERTEX_LOCATION', 'GOOGLE_CLOUD_LOCATION']
 
 export const vertex: SpecialProvider = {
-  others: [...project, ...location],
-  toSet: ['GOOGLE_VERTEX_PROJECT', 'GOOGLE_VERTEX_LOCATION'],
+  otherVariables: [...projectVariables, ...locationVariables],
+  variablesToSet: ['GOOGLE_VERTEX_PROJECT', 'GOOGLE_VERTEX_LOCATION'],
   missing(id, { apiKey }) {
     if (apiKey !== undefined && !isClaude(id)) return undefined
     const key = isClaude(id) ? '' : '; or GOOGLE_VERTEX_API_KEY alone'
-    if (!firstSet(project)) return `a project: set ${project.join(' or ')}${key}`
-    if (!firstSet(location)) return `a location: set ${location.join(' or ')}, to global for example${key}`
+    if (!firstSet(projectVariables)) return `a project: set ${projectVariables.join(' or ')}${key}`
+    if (!firstSet(locationVariables))
+      return `a location: set ${locationVariables.join(' or ')}, to global for example${key}`
     return undefined
   },
   async open(id, { apiKey, address }) {
     const root = address?.replace(/\/publishers\/.*$/, '')
-    const from = { project: firstSet(project)?.value, location: firstSet(location)?.value }
+    const place = { project: firstSet(projectVariables)?.value, location: firstSet(locationVariables)?.value }
     if (!isClaude(id)) {
-      const settings = { ...from, apiKey, baseURL: root && `${root}/publishers/google` }
+      const settings = { ...place, apiKey, baseURL: root && `${root}/publishers/google` }
       return (await openOnce('@ai-sdk/google-vertex', 'createGoogleVertex', settings))(id)
     }
-    // without the project, the package would search for it, which takes seconds
-    const googleAuthOptions = { projectId: from.project }
-    const settings = { ...from, googleAuthOptions, baseURL: root && `${root}/publishers/anthropic/models` }
+    // without a project id, the package would search for one, which takes seconds
+    const googleAuthOptions = { projectId: place.project }
+    const settings = { ...place, googleAuthOptions, baseURL: root && `${root}/publishers/anthropic/models` }
     return (await openOnce('@ai-sdk/google-vertex/anthropic', 'createGoogleVertexAnthropic', settings))(id)
   },
 }
 
 const openProviders = new Map<string, (id: string) => LanguageModel>()
 
-/** Keeps providers, because they hold a token: a new provider would fetch a new token for every call. */
+/** Creates each provider once, because it caches a token: a new provider would fetch a token for every call. */
 async function openOnce(specifier: string, factory: string, settings: object): Promise<(id: string) => LanguageModel> {
   const credentials = firstSet(['GOOGLE_APPLICATION_CREDENTIALS'])?.value
   const key = JSON.stringify([specifier, settings, credentials])
@@ -118,7 +122,7 @@ async function openOnce(specifier: string, factory: string, settings: object): P
 }
 
 /**
- * On Vertex, Claude has its own protocol, and works with credentials of `gcloud auth` or a service account, not keys.
+ * On Vertex, Claude has its own protocol, and takes credentials of `gcloud auth` or a service account instead of a key.
  */
 function isClaude(id: string): boolean {
   return id.startsWith('claude')
@@ -134,12 +138,12 @@ export const openrouter: SpecialProvider = {
 
 type Factory = (settings: object) => ((id: string) => LanguageModel) & { chat(id: string): LanguageModel }
 
-/** Takes the name as a variable, so that compilers and bundlers don't look for packages that only some users have. */
+/** Imports a package by a variable name, so that bundlers don't look for packages that only some users have. */
 export async function load(specifier: string): Promise<{ readonly [factory: string]: Factory }> {
   return (await import(specifier)) as { readonly [factory: string]: Factory }
 }
 
-/** A model that speaks chat completions. Its package comes with Reprise. */
+/** Opens a model with the chat completions protocol. Its package comes with Reprise. */
 export async function compatible(
   name: string,
   id: string,

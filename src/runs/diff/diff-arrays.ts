@@ -1,2 +1,2 @@
-// The build puts this package into its file (scripts/bundle-packages.ts).
+// The build bundles this package into its output (scripts/bundle-packages.ts).
 export { diffArrays } from 'diff/lib/diff/array.js'

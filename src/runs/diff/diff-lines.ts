@@ -1,14 +1,14 @@
-// The printed lines of a diff, at most 80 columns wide, and how a text is broken into them.
+// Breaks the text of a diff into printed lines of at most 80 columns.
 import { columns, cutToWidth } from '../../text/columns.ts'
 
-/** One printed line, with its mark and indentation. `type` is for colours. */
+/** One printed line, with its mark and indentation. `kind` is for colours. */
 export interface DiffLine {
   readonly kind: 'title' | 'note' | 'removed' | 'added' | 'same'
   readonly text: string
 }
 
 const width = 80
-/** One line of a text takes at most this many printed lines. */
+/** The most printed lines for one line of text. */
 const rowLimit = 8
 
 export function titleLine(text: string): DiffLine[] {
@@ -20,10 +20,10 @@ export function noteLines(text: string, rows: number = rowLimit): DiffLine[] {
   return shown.map((row, index) => ({ kind: 'note', text: `${index === 0 ? '  ' : '    '}${row}` }))
 }
 
-/** `  - text`; what doesn't fit continues below the text, indented. */
+/** `  - text`; the rest of a long line is indented below it. */
 export function markedLines(kind: 'removed' | 'added', text: string): DiffLine[] {
   const mark = kind === 'removed' ? '-' : '+'
-  // a space at the end of a line is invisible, and it may be the whole change
+  // spaces at the end of a line are invisible, but may be the whole change
   const shown = visible(text).replace(/ +$/, (spaces) => '·'.repeat(spaces.length))
   return wrapRows(shown, width - 6, rowLimit).map((row, index) => ({
     kind,
@@ -31,7 +31,7 @@ export function markedLines(kind: 'removed' | 'added', text: string): DiffLine[]
   }))
 }
 
-/** An equal line only gives orientation, so its beginning is enough. */
+/** Equal lines are only for orientation, so the beginning is enough. */
 export function sameLine(text: string): DiffLine {
   const shown = visible(text)
   const room = width - 4
@@ -40,7 +40,7 @@ export function sameLine(text: string): DiffLine {
 }
 
 function wrapRows(text: string, room: number, limit: number): string[] {
-  // bounded before it is measured: the rest isn't shown anyway
+  // cut first, since measuring is slow and the rest isn't shown anyway
   const part = text.slice(0, (limit + 1) * room * 2)
   const rows = wrap(part, room)
   if (rows.length <= limit && part === text) return rows
@@ -48,14 +48,14 @@ function wrapRows(text: string, room: number, limit: number): string[] {
   return [...shown, `… ${text.length - shown.join(' ').length} more characters`]
 }
 
-/** Breaks at spaces if there are any. Nothing but the space at a break is lost. */
+/** Breaks at spaces if possible. Only the space at a break is left out. */
 function wrap(text: string, room: number): string[] {
   const rows: string[] = []
   let rest = text
   while (columns(rest) > room) {
     const fits = cutToWidth(rest, room)
     const space = rest[fits.length] === ' ' ? fits.length : fits.lastIndexOf(' ')
-    // a break at the very start is no progress, and one near the start wastes the line
+    // a break at the very start would never end, and a break near the start would waste the row
     const end = space > room / 2 ? space : fits.length || 1
     rows.push(rest.slice(0, end))
     rest = rest.slice(end).replace(/^ /, '')
@@ -63,14 +63,14 @@ function wrap(text: string, room: number): string[] {
   return [...rows, rest]
 }
 
-const unseen = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Surrogate}]/gu
+const invisible = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Surrogate}]/gu
 
 /**
- * Foreign text on one line, with nothing that moves a cursor, starts an escape sequence or turns the direction of a
- * text. Unlike the command line's `plain`, which drops such characters, this shows them: they may be the difference.
+ * Makes foreign text safe for one line of a terminal: no character may move the cursor, start an escape sequence or
+ * change the text direction. Unlike `plain`, which drops such characters, this shows them: they may be the difference.
  */
 function visible(text: string): string {
-  return text.replaceAll(unseen, (character) => {
+  return text.replaceAll(invisible, (character) => {
     const code = character.charCodeAt(0)
     if (character === '\t') return '→   '
     // Unicode's pictures of control characters: ␛, ␍

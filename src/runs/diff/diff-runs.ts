@@ -10,11 +10,11 @@ import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { isReady } from '../../read/row-summary.ts'
 import { runViewStatus, type RunViewStatus } from '../status.ts'
 
-/** Plain data, which survives JSON. `String(diff)` is the text of `diffText`. */
+/** Plain data, which can be sent as JSON. `String(diff)` is `diffText(diff)`. */
 export interface RunDiff {
   readonly a: RunSide
   readonly b: RunSide
-  /** No task differs, and crew, inputs, the order of the tasks, status and error of the runs are equal. */
+  /** No task differs, and crew, inputs, order of the tasks, status and error are equal. */
   readonly same: boolean
   /** The first of `tasks` that differs. */
   readonly first?: string
@@ -22,9 +22,7 @@ export interface RunDiff {
   readonly inputs: readonly JsonChange[]
   /** The tasks that both runs have, if their order differs. */
   readonly order?: { readonly a: readonly string[]; readonly b: readonly string[] }
-  /**
-   * The tasks of b in their order, then the tasks that only a has. A task that a resume found removed doesn't count.
-   */
+  /** The tasks of b in their order, then the tasks that only a has. Without tasks that a resume recorded as removed. */
   readonly tasks: readonly TaskDiff[]
   toString(): string
 }
@@ -35,16 +33,16 @@ export interface RunSide {
   /** As in the run's view. */
   readonly status: RunViewStatus
   readonly createdAt: string
-  /** From the first entry to the last, with all waiting. */
+  /** From the first entry to the last, including all waiting. */
   readonly durationMs: number
-  /** What this run spent, without what its inherited outputs had cost. */
+  /** What this run itself used, without what its inherited outputs had used. */
   readonly usage: Usage
   /** In dollars, if the prices are known. */
   readonly cost?: number
   readonly error?: Failure & { readonly task?: string }
 }
 
-/** Compares two runs, from a to b. `TaskDiff.differences` has the reasons why a task differs. */
+/** Compares two runs, from a to b. */
 export function diffRuns(a: RunState, b: RunState, known: DiffFacts = {}): RunDiff {
   const [tasksA, tasksB] = [tasksByName(a), tasksByName(b)]
   const names = new Set([...tasksB.keys(), ...tasksA.keys()])
@@ -63,7 +61,7 @@ export function diffRuns(a: RunState, b: RunState, known: DiffFacts = {}): RunDi
     inputs,
     tasks,
   }
-  // not enumerable, so that it isn't part of the data
+  // not enumerable, so that the methods aren't part of the data
   const text = { value: () => diffText(diff) }
   return Object.defineProperties(diff, { toString: text, [Symbol.for('nodejs.util.inspect.custom')]: text })
 }
@@ -87,13 +85,13 @@ function tasksByName(state: RunState): Map<string, TaskState> {
 
 function runSide(state: RunState, known: SideFacts | undefined): RunSide {
   const { run: id, crew, createdAt, error } = state
-  const standing = {
+  const statusFacts = {
     questions: openQuestions(state).length,
     held: true,
     awake: isReady(state),
     suspended: state.suspended,
   }
-  const { cost, status = runViewStatus(state.status, standing) } = known ?? {}
+  const { cost, status = runViewStatus(state.status, statusFacts) } = known ?? {}
   return {
     id,
     crew,

@@ -1,4 +1,4 @@
-// A diff as text for a terminal of 80 columns, or for a log. Colours can be added by the type of each line.
+// A diff as text, for a terminal of 80 columns or a log. Colours can be added by the kind of each line.
 import type { RunDiff, RunSide } from './diff-runs.ts'
 import type { TaskDiff } from './task-diff.ts'
 import { dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
@@ -11,16 +11,14 @@ export interface DiffTextOptions {
   readonly context?: number
 }
 
-/**
- * Text from models, tools and inputs is made harmless: control characters are shown as pictures. Long values are cut.
- */
+/** Formats a diff. Control characters are shown as pictures, so foreign text is harmless. Long values are cut. */
 export function diffText(diff: RunDiff, options: DiffTextOptions = {}): string {
   return diffLines(diff, options)
     .map((line) => line.text)
     .join('\n')
 }
 
-/** The lines of `diffText`, with their types. */
+/** The lines of `diffText`, with their kinds. */
 export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}): DiffLine[] {
   const { a, b, inputs, order, tasks } = diff
   const differing = tasks.filter((task) => task.differences.length > 0)
@@ -49,7 +47,7 @@ export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}):
   ]
 }
 
-/** Equal tasks that only one run executed: the other has no prompt and no steps to compare. */
+/** Lists equal tasks that only one run executed: in the other, there are no prompt and no steps to compare. */
 function sourceLines(tasks: readonly TaskDiff[]): DiffLine[] {
   const lines = (['inherited', 'edited'] as const).flatMap((source) => {
     const only = (side: 'a' | 'b', other: 'a' | 'b'): TaskDiff[] =>

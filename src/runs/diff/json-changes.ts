@@ -1,37 +1,34 @@
-// The changes between two JSON values, by path. Items of lists are lined up first, so that an item inserted at the
-// front doesn't make all later ones look changed.
+// The changes between two JSON values, by path. List items are aligned first, so that an item inserted at the front
+// doesn't make all later items look changed.
 import { diffArrays } from './diff-arrays.ts'
 import { canonicalJson, memberPath, type Json } from '../../journal/json.ts'
 
 /**
- * One changed path. `path` is where the value is in b (`output.items[2].date`); for a removed value, where it was in a.
- * To get b from a: take out the removed values, last one first, then put in the added ones in their order, and set the
- * changed ones.
+ * A change at one path. `path` is the place of the value in b (`output.items[2].date`), or, for a removed value, its
+ * place in a. To turn a into b, take the removed values out, last to first, then insert the added values in order, and
+ * replace the changed values.
  */
 export type JsonChange =
   | { readonly path: string; readonly kind: 'added'; readonly b: Json }
   | { readonly path: string; readonly kind: 'removed'; readonly a: Json }
   | { readonly path: string; readonly kind: 'changed'; readonly a: Json; readonly b: Json }
 
-/** Lists with more added and removed items than this are compared by position: lining up takes quadratic time. */
+/** Lists with more added and removed items than this are compared by position: aligning takes quadratic time. */
 const itemLimit = 500
-/** Levels to walk. Below, a value counts as changed as a whole. */
+/** Values nested deeper than this are compared as a whole. */
 const depthLimit = 100
 
-/**
- * Empty for equal values, whatever the order of their members. A value that is nested too deeply counts as changed as a
- * whole.
- */
+/** Compares two values. Empty if they are equal; the order of members doesn't matter. `at` is the path of both. */
 export function jsonChanges(a: Json, b: Json, at: string): JsonChange[] {
   try {
     return compare(a, b, { a: at, b: at, depth: 0 })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return sameText(a, b) ? [] : [{ path: at, kind: 'changed', a, b }]
+    return hasEqualJson(a, b) ? [] : [{ path: at, kind: 'changed', a, b }]
   }
 }
 
-function sameText(a: Json, b: Json): boolean {
+function hasEqualJson(a: Json, b: Json): boolean {
   try {
     return JSON.stringify(a) === JSON.stringify(b)
   } catch {
@@ -82,23 +79,25 @@ function compareLists(a: readonly Json[], b: readonly Json[], at: JsonPosition):
   return changes
 }
 
-/** How many items of a and of b correspond, stretch by stretch, with equal ones. */
+/**
+ * Splits two lists into stretches, alternately equal and different: how many items of a correspond to how many of b.
+ */
 function alignLists(a: readonly Json[], b: readonly Json[]): (readonly [number, number])[] {
   const options = { maxEditLength: itemLimit }
   const parts = diffArrays(a.map(canonicalJson), b.map(canonicalJson), options)
   if (!parts) return [[a.length, b.length]]
-  const found: [number, number][] = []
+  const stretches: [number, number][] = []
   let open: [number, number] | undefined
   for (const { added, removed, count } of parts) {
     if (!added && !removed) {
       open = undefined
-      found.push([count, count])
+      stretches.push([count, count])
       continue
     }
-    if (!open) found.push((open = [0, 0]))
+    if (!open) stretches.push((open = [0, 0]))
     open[added ? 1 : 0] += count
   }
-  return found
+  return stretches
 }
 
 type JsonObject = { readonly [key: string]: Json }

@@ -6,7 +6,7 @@ import type { Json } from '../../journal/json.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
 import { textDiff, type TextDiff } from './text-diff.ts'
 
-/** Only the changes. If a side has no prompt, `missing` has the reason, and nothing is compared. */
+/** The changes of a prompt. If a run has no prompt, `missing` has the reason, and nothing is compared. */
 export interface PromptDiff {
   readonly missing?: { readonly a?: MissingReason; readonly b?: MissingReason }
   readonly instructions?: TextDiff
@@ -18,8 +18,8 @@ export interface PromptDiff {
   /** `settings.temperature` */
   readonly settings: readonly JsonChange[]
   /**
-   * Changes of the answer's JSON Schema: `schema.properties.policy`. The whole schema is added or removed if one side
-   * asked for text.
+   * Changes of the answer's JSON Schema: `schema.properties.policy`. If only one run has a schema, it is added or
+   * removed as a whole.
    */
   readonly schema: readonly JsonChange[]
 }
@@ -70,7 +70,7 @@ function diffSchemas(a: Json | undefined, b: Json | undefined): JsonChange[] {
 }
 
 /**
- * Why a run has no prompt and no steps for a task: they are in another run, a person edited the output, or nothing was
+ * Why a run has no prompt and no steps for a task: another run made the output, a person edited it, or nothing was
  * sent.
  */
 export type MissingReason = 'inherited' | 'edited' | 'not started'

@@ -6,12 +6,14 @@ import { jsonChanges, type JsonChange } from './json-changes.ts'
 import type { MissingReason } from './prompt-diff.ts'
 
 export interface StepsDiff {
-  /** Absent if the run has no steps of the task (inherited, edited, not started). Then nothing is compared. */
+  /**
+   * Absent if the run has no steps of the task, which was inherited, edited or not started. Nothing is compared then.
+   */
   readonly a?: StepCounts
   readonly b?: StepCounts
-  /** The first steps that differ. Absent for a side that has no more steps. */
+  /** The first steps that differ. A side is absent if it has no further step. */
   readonly parting?: { readonly a?: Step; readonly b?: Step }
-  /** Earlier tool calls that were equal but returned something else. */
+  /** Equal tool calls before that point which returned different results. */
   readonly results: readonly ResultChange[]
 }
 
@@ -29,7 +31,7 @@ export type Step =
       readonly path: string
       readonly tool: string
       readonly input: Json
-      /** `unknown`: the call was started, and no result was recorded. `none`: it was not made. */
+      /** `unknown`: the call was started, but no result was recorded. `none`: the call was not made. */
       readonly outcome: 'result' | 'error' | 'denied' | 'unreadable' | 'unknown' | 'none'
     }
 
@@ -44,8 +46,8 @@ export interface ResultChange {
 }
 
 /**
- * Any two model calls are equal. Tool calls are equal if tool, input and type of outcome are. What they returned is in
- * `results` and isn't a difference of steps, or every tool that reads a clock would be one.
+ * Compares the steps of two runs. Any two model calls are equal. Tool calls are equal if tool, input and kind of
+ * outcome are; different results are in `results`, or every tool that reads a clock would make the steps differ.
  */
 export function diffSteps(
   runs: { readonly a: RunState; readonly b: RunState },
@@ -70,7 +72,7 @@ interface StepRecord {
   readonly outcome?: ToolOutcome | undefined
 }
 
-/** All steps of the conversation that led to the output, with those of the attempts that it continues. */
+/** All steps of a conversation, including those of the attempts that it continues. */
 function collectSteps(
   state: RunState,
   maker: AttemptState | MissingReason,
@@ -97,8 +99,8 @@ function turnSteps(turn: TurnState): StepRecord[] {
   return [
     ...(isModelTurn(turn) ? [{ step: { kind: 'model', path: turn.path } } as const] : []),
     ...turn.calls.map(({ path, request, input, outcome, times }): StepRecord => {
-      const made = { path, tool: request.tool, input: input ?? request.input }
-      return { step: { kind: 'tool', ...made, outcome: outcomeKind(outcome, times) }, outcome }
+      const call = { path, tool: request.tool, input: input ?? request.input }
+      return { step: { kind: 'tool', ...call, outcome: outcomeKind(outcome, times) }, outcome }
     }),
   ]
 }

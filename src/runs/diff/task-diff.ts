@@ -1,4 +1,4 @@
-// One task in two runs.
+// Compares one task in two runs.
 import { defined } from '../../base/options.ts'
 import type { Failure, Fingerprint, Usage } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/describe.ts'
@@ -12,16 +12,16 @@ import { textDiff, type TextDiff } from './text-diff.ts'
 export interface TaskDiff {
   readonly name: string
   /**
-   * Why the task differs; empty when it does not.
-   * - `presence`: only one run has it
-   * - `status`: it ended otherwise, or failed with another error
-   * - `definition`: its texts, agent, model, tools, or whatever else of the crew's code its fingerprint covers
-   * - `prompt`: what was sent; compared where both runs sent something
-   * - `steps`: the tool calls, or how many model calls there were; compared where both runs took steps
-   * - `output`: its text, or that there is one
+   * What differs; empty if nothing does.
+   * - `presence`: only one run has the task
+   * - `status`: another status, or another error
+   * - `definition`: the task's texts, agent, model, tools, or other code that its fingerprint covers
+   * - `prompt`: what was sent to the model; compared if both runs sent something
+   * - `steps`: the tool calls, or the number of model calls; compared if both runs have steps
+   * - `output`: the output's text, or whether there is an output
    *
-   * Tokens, time, failed tries, attempts that were given up, and whether an equal output was executed, inherited or
-   * edited do not count.
+   * Tokens, time, failed tries, given-up attempts, and whether an equal output was executed, inherited or edited don't
+   * count.
    */
   readonly differences: readonly Difference[]
   /** Absent if the run doesn't have the task. Then definition, fields, prompt and steps are empty. */
@@ -29,25 +29,25 @@ export interface TaskDiff {
   readonly b?: TaskSide
   /** Changes of the declared texts, with their placeholders. */
   readonly definition: DefinitionDiff
-  /** Changed fingerprint fields, in words: "input topic changed". */
+  /** Changed fingerprint fields, in words: `input topic changed`. */
   readonly fields: readonly string[]
   readonly prompt: PromptDiff
   readonly steps: StepsDiff
-  /** Absent if both have the same text, or none. */
+  /** Absent if both outputs have the same text, or there is none. */
   readonly output?: OutputDiff
 }
 
 export type Difference = 'presence' | 'status' | 'definition' | 'prompt' | 'steps' | 'output'
 
 export interface TaskSide {
-  /** A task at which the run failed is `failed`, even if a resume would continue it. */
+  /** `failed` for the task at which the run failed, even though a resume would continue it. */
   readonly status: TaskStatus
   /** How a completed task got its output. */
   readonly source?: 'executed' | 'inherited' | 'edited'
   /** The run that made an inherited output. */
   readonly from?: string
   readonly attempts: number
-  /** Usage of the execution that made the output, in whichever run. */
+  /** The usage of the execution that made the output, in whichever run. */
   readonly usage: Usage
   readonly error?: Failure
 }
@@ -62,7 +62,7 @@ export interface OutputDiff {
   /** Which runs have an output. */
   readonly in: 'both' | 'a' | 'b'
   readonly text: TextDiff
-  /** If both are structured: `output.items[2].date`. Empty if only the text differs, not the value. */
+  /** If both outputs are structured: `output.items[2].date`. Empty if the texts differ, but not the values. */
   readonly changes?: readonly JsonChange[]
 }
 
@@ -75,7 +75,7 @@ export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
   const name = (b ?? a)?.task.name ?? ''
   const sides = defined({ a: a && taskSide(a), b: b && taskSide(b) })
   const output = diffOutputs(a?.task, b?.task)
-  const gave = defined({ output })
+  const outputField = defined({ output })
   if (!a || !b) {
     const prompt = { tools: [], settings: [], schema: [] }
     return {
@@ -86,7 +86,7 @@ export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
       fields: [],
       prompt,
       steps: { results: [] },
-      ...gave,
+      ...outputField,
     }
   }
   const makers = { a: outputAttempt(a.state, a.task), b: outputAttempt(b.state, b.task) }
@@ -104,15 +104,15 @@ export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
     output: output !== undefined,
   }
   const differences = (Object.keys(found) as (keyof typeof found)[]).filter((part) => found[part])
-  return { name, differences, ...sides, definition, fields, prompt, steps, ...gave }
+  return { name, differences, ...sides, definition, fields, prompt, steps, ...outputField }
 }
 
 function taskSide({ state, task }: Side): TaskSide {
   const { source, from, output } = task
-  const stopped = task.status === 'running' && state.error?.task === task.name ? state.error : undefined
-  const error = task.error ?? stopped
+  const runError = task.status === 'running' && state.error?.task === task.name ? state.error : undefined
+  const error = task.error ?? runError
   return {
-    status: stopped ? 'failed' : task.status,
+    status: runError ? 'failed' : task.status,
     ...defined({ source, from: from?.run, error: error && { code: error.code, message: error.message } }),
     attempts: task.attempts.length,
     usage: output?.usage ?? spentOn(state, task),
@@ -136,16 +136,16 @@ function outputFingerprint({ state, task }: Side): Fingerprint | undefined {
   return task.output ? task.output.fingerprint : typeof maker === 'string' ? undefined : maker.fingerprint
 }
 
-/** Inputs and outputs of other tasks don't define the task: they show in the prompt. */
+/** Whether a fingerprint field is part of the definition: inputs and outputs of other tasks show in the prompt. */
 function isDeclared(field: string): boolean {
   return !/^(?:input|context)(?::|$)/.test(field)
 }
 
-/** Undefined if both have the same text, or none. */
+/** Compares two outputs. Undefined if they have the same text, or there is none. */
 export function diffOutputs(a: TaskState | undefined, b: TaskState | undefined): OutputDiff | undefined {
   const [before, after] = [a?.output, b?.output]
   if (!before && !after) return undefined
-  // an empty text isn't the same as no text
+  // an empty output isn't the same as no output
   const text = textDiff(before?.raw ?? '', after?.raw ?? '') ?? (before && after ? undefined : { parts: [] })
   if (!text) return undefined
   if (!before || !after) return { in: before ? 'a' : 'b', text }

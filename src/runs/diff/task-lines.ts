@@ -1,4 +1,4 @@
-// The section of one task that differs.
+// The lines about one task that differs.
 import { cutToWidth } from '../../text/columns.ts'
 import { plural, usageWords } from '../../text/words.ts'
 import { changeLines, textLines } from './text-lines.ts'
@@ -27,7 +27,7 @@ function headline({ name, differences, a }: TaskDiff): string {
   return `Task ${name}: ${list} ${words.length > 1 || words[0] === 'steps' ? 'differ' : 'differs'}`
 }
 
-/** If only the tokens differ, those of the runs are enough. */
+/** Empty if only tokens differ: the tokens of the runs are shown at the top. */
 function sideLines({ a, b }: TaskDiff): DiffLine[] {
   if (a && b && describeTaskSide(a) === describeTaskSide(b)) return []
   const line = (kind: 'removed' | 'added', side: TaskSide | undefined): DiffLine[] => {
@@ -48,7 +48,7 @@ function describeTaskSide({ status, source, from, attempts, error }: TaskSide): 
   return error ? `${words}: ${error.code}: ${error.message}` : words
 }
 
-/** The prompt contains the declared texts, filled in. They are shown only if there are no prompts to compare. */
+/** The declared texts are shown only if there are no prompts to compare, since a prompt contains them, filled in. */
 function definitionLines({ definition, prompt }: TaskDiff, context: number): DiffLine[] {
   const { description, expectedOutput, agent } = definition
   return [
@@ -78,7 +78,7 @@ function missingLines(missing: MissingReason | undefined, run: string): DiffLine
       return noteLines(`no prompt to compare: the ${run} run inherited the output`)
     case 'edited':
       return noteLines(`no prompt to compare: a person wrote the output in the ${run} run`)
-    // the status shows it already
+    // the status already shows this
     case 'not started':
     case undefined:
       return []
@@ -91,12 +91,12 @@ function toolLines(tool: ToolChange, context: number): DiffLine[] {
 }
 
 function stepsLines({ a, b, parting, results }: StepsDiff, context: number): DiffLine[] {
-  const given = results.flatMap((result) => resultLines(result, context))
-  if (!parting || !a || !b) return given
+  const resultDiffs = results.flatMap((result) => resultLines(result, context))
+  if (!parting || !a || !b) return resultDiffs
   const [before, after] = [describeCounts(a), describeCounts(b)]
   return [
-    ...given,
-    ...noteLines(`steps part: ${before === after ? before : `${before} against ${after}`}`),
+    ...resultDiffs,
+    ...noteLines(`steps diverge: ${before === after ? before : `${before} vs ${after}`}`),
     ...markedLines('removed', describeStep(parting.a)),
     ...markedLines('added', describeStep(parting.b)),
   ]
@@ -105,7 +105,7 @@ function stepsLines({ a, b, parting, results }: StepsDiff, context: number): Dif
 function resultLines({ tool, input, a, b, changes }: ResultChange, context: number): DiffLine[] {
   const where = a === b ? a : `${a} and ${b}`
   return [
-    ...noteLines(`${describeCall(tool, input)} at ${where} gave something else`),
+    ...noteLines(`${describeCall(tool, input)} at ${where} returned a different result`),
     ...changeLines(changes, context),
   ]
 }
@@ -134,9 +134,9 @@ function describeCall(tool: string, input: unknown): string {
 }
 
 function outputLines({ in: where, text, changes }: OutputDiff, context: number): DiffLine[] {
-  if (changes?.length === 0) return noteLines('output: the same values, written otherwise')
+  if (changes?.length === 0) return noteLines('output: the same values, formatted differently')
   if (changes && where === 'both') return changeSection('output', changes, context)
-  // a value that only one run has isn't compared: its beginning is enough
+  // if only one run has an output, its beginning is enough
   return [...noteLines('output'), ...textLines(text, context, where === 'both' ? undefined : 6)]
 }
 

@@ -1,13 +1,13 @@
-// The changes between two texts, line by line, and word by word within lines that are still alike. The work is bounded:
-// comparing two large texts with nothing in common must not take minutes.
+// The changes between two texts: by lines, and by words within similar lines. The work is limited, since comparing two
+// large texts with nothing in common must not take minutes.
 import { diffArrays } from './diff-arrays.ts'
 
 export interface TextDiff {
   /** In order. `same` and `removed` have lines of a, `added` has lines of b, and `changed` has both. */
   readonly parts: readonly TextPart[]
   /**
-   * There were too many changes to compare line by line: everything between the equal start and the equal end is shown
-   * as replaced.
+   * There were too many changes to compare by lines: everything between the equal start and the equal end counts as
+   * replaced.
    */
   readonly coarse?: true
 }
@@ -17,14 +17,15 @@ export type TextPart =
   /** A line of a that became a line of b. */
   | { readonly kind: 'changed'; readonly words: readonly WordPart[] }
 
-/** Added and removed lines of one text. The work is quadratic: a tenth of a second at this limit. */
+/** The most added and removed lines. Comparing takes quadratic time: a tenth of a second at this limit. */
 const lineLimit = 1_000
-/** How many lines of a stretch, and how many characters, are searched for pairs of lines that are alike. */
+/** The most lines and characters of a stretch that is searched for pairs of similar lines. */
 const pairLimit = 40
 const pairedLength = 50_000
 
 /**
- * Undefined for equal texts. A carriage return belongs to its line; a line feed at the end makes an empty last line.
+ * Compares two texts. Undefined if they are equal. A carriage return belongs to its line; a final line feed adds an
+ * empty last line.
  */
 export function textDiff(a: string, b: string): TextDiff | undefined {
   if (a === b) return undefined
@@ -46,7 +47,7 @@ export function textDiff(a: string, b: string): TextDiff | undefined {
   return { parts }
 }
 
-/** An empty text has no lines: everything is added or removed. */
+/** An empty text has no lines, so that all lines of the other text are added or removed. */
 function splitLines(text: string): string[] {
   return text === '' ? [] : text.split('\n')
 }
@@ -92,10 +93,10 @@ export interface WordPart {
 }
 
 const wordLimit = 400
-// one locale for all, so that a diff is the same on every machine
+// a fixed locale, so that a diff is the same on every machine
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' })
 
-/** Undefined if too many words changed for it to be worth showing. */
+/** Undefined if too many words changed. */
 function wordParts(a: string, b: string): WordPart[] | undefined {
   return diffArrays(splitWords(a), splitWords(b), { maxEditLength: wordLimit })?.map(({ added, removed, value }) => ({
     kind: added ? 'added' : removed ? 'removed' : 'same',
@@ -106,25 +107,25 @@ function wordParts(a: string, b: string): WordPart[] | undefined {
 /** From 0 (no words in common) to 1 (the same words). */
 function likeness(a: string, b: string): number {
   const [wordsA, wordsB] = [plainWords(a), plainWords(b)]
-  const left = new Map<string, number>()
-  for (const word of wordsA) left.set(word, (left.get(word) ?? 0) + 1)
+  const unmatched = new Map<string, number>()
+  for (const word of wordsA) unmatched.set(word, (unmatched.get(word) ?? 0) + 1)
   let common = 0
   for (const word of wordsB) {
-    const count = left.get(word) ?? 0
+    const count = unmatched.get(word) ?? 0
     if (count > 0) common++
-    left.set(word, count - 1)
+    unmatched.set(word, count - 1)
   }
   return (2 * common) / Math.max(1, wordsA.length + wordsB.length)
 }
 
-/** Without punctuation and white space. */
+/** The words of a line, without punctuation and white space. */
 function plainWords(line: string): string[] {
   return Array.from(segmenter.segment(line)).flatMap(({ segment, isWordLike }) => (isWordLike ? [segment] : []))
 }
 
 /**
- * Words include the white space after them. As words of their own, spaces would match and tear apart the words around
- * them.
+ * Splits a line into words, each with the white space after it. Separate spaces would match one another, and break up
+ * changed phrases.
  */
 function splitWords(line: string): string[] {
   const words: string[] = []

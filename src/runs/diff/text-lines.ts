@@ -1,17 +1,17 @@
-// A changed text as lines with - and +. Long equal stretches are cut, between lines and within them.
+// Changed texts and values as lines with - and +. Long equal stretches are cut, between lines and within them.
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plural } from '../../text/words.ts'
 import { markedLines, noteLines, sameLine, type DiffLine } from './diff-lines.ts'
 import { type TextDiff, type TextPart, textDiff, type WordPart } from './text-diff.ts'
 import type { JsonChange } from './json-changes.ts'
 
-/** Limits of a stretch, and of the printed lines of a text: the data has the rest. */
+/** The most added or removed lines of a stretch, and printed lines of a text. `RunDiff` has the rest. */
 const stretchLimit = 20
 const textLimit = 120
 
-/** Keeps `context` equal lines around each change. */
+/** The lines of a text diff, with `context` equal lines around each change. */
 export function textLines({ parts, coarse }: TextDiff, context: number, limit: number = stretchLimit): DiffLine[] {
-  const lines: DiffLine[] = coarse ? noteLines('too much changed to compare it line by line') : []
+  const lines: DiffLine[] = coarse ? noteLines('too many changes to compare line by line') : []
   for (const [index, part] of parts.entries()) {
     if (lines.length > textLimit) {
       const left = parts.slice(index).filter(({ kind }) => kind !== 'same').length
@@ -22,10 +22,10 @@ export function textLines({ parts, coarse }: TextDiff, context: number, limit: n
   return lines
 }
 
-function partLines(part: TextPart, limit: number, before: number, behind: number): DiffLine[] {
+function partLines(part: TextPart, limit: number, before: number, after: number): DiffLine[] {
   switch (part.kind) {
     case 'same':
-      return sameLines(part.lines, before, behind)
+      return sameLines(part.lines, before, after)
     case 'changed':
       return [
         ...markedLines('removed', changedLine(part.words, 'removed')),
@@ -41,15 +41,15 @@ function partLines(part: TextPart, limit: number, before: number, behind: number
   }
 }
 
-function sameLines(lines: readonly string[], before: number, behind: number): DiffLine[] {
-  const left = lines.length - before - behind
+function sameLines(lines: readonly string[], before: number, after: number): DiffLine[] {
+  const left = lines.length - before - after
   // the note takes a line too
   if (left <= 1) return lines.map(sameLine)
-  const end = lines.slice(lines.length - behind)
+  const end = lines.slice(lines.length - after)
   return [...lines.slice(0, before).map(sameLine), ...noteLines(`⋮ ${left} equal lines`), ...end.map(sameLine)]
 }
 
-/** A line of one side: whole if it is short, else each change with the words around it. */
+/** One side of a changed line: all of it if it is short, or else each change with the words around it. */
 function changedLine(words: readonly WordPart[], kind: 'removed' | 'added'): string {
   const parts = words.filter((part) => part.kind === 'same' || part.kind === kind)
   const whole = parts.map((part) => part.text).join('')
@@ -58,7 +58,7 @@ function changedLine(words: readonly WordPart[], kind: 'removed' | 'added'): str
     .map((part, index) => {
       if (part.kind !== 'same') return part.kind === kind ? part.text : ''
       const [start, end] = [index > 0 ? firstPart(part.text) : '', index < words.length - 1 ? lastPart(part.text) : '']
-      // a non-breaking space, so that no … stands alone on a line
+      // a non-breaking space, so that no line starts with a lone …
       return start.length + end.length + 10 >= part.text.length
         ? part.text
         : `${start.replace(/ $/, '\u00a0')}…${end.replace(/^ /, '\u00a0')}`
@@ -97,7 +97,7 @@ function oneChangeLines(change: JsonChange, context: number): DiffLine[] {
   if (kind === 'added') return line('added', change.b)
   if (kind === 'removed') return line('removed', change.a)
   const { a, b } = change
-  // a long text gets a text diff, so that its beginning isn't shown twice
+  // long texts are compared, so that their common parts aren't shown twice
   const text = isLong(a) && isLong(b) ? textDiff(a, b) : undefined
   return text ? [...noteLines(path), ...textLines(text, context)] : [...line('removed', a), ...line('added', b)]
 }

@@ -1,17 +1,16 @@
-// Ends a child process and everything it starts. They do not outlive this process, even when it is killed: a shell
-// waits for the end of a pipe that only this process holds, and then ends the child's process group. Signal handlers
-// were the alternative; they miss SIGKILL, which crews must survive, and change what SIGTERM does to a program that has
-// its own.
+// Ends a child process and everything that it started, even if this process is killed: a shell waits for the end of a
+// pipe that only this process holds, and then ends the child's process group. Signal handlers would miss SIGKILL, which
+// crews must survive, and would change what SIGTERM does in programs without handlers.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface ProcessGuard {
-  /** Asks the child and its descendants to end; once. */
-  end(): void
-  /** Kills the child and its descendants. */
+  /** Sends SIGTERM to the child and its descendants, once. */
+  terminate(): void
+  /** Sends SIGKILL to the child and its descendants. */
   kill(): void
   /**
-   * Resolves when the child, its descendants and the guard have ended. Starts automatically when the child has ended.
+   * Resolves when the child, its descendants and the guard have ended. Once the child ends, the others are ended, too.
    */
   readonly over: Promise<void>
 }
@@ -24,24 +23,24 @@ const script =
 
 export function guardProcess(child: ChildProcess): ProcessGuard {
   if (process.platform === 'win32') return guardByExit(child)
-  let asked = false
-  const tell = (): void => {
-    if (!asked) signalGroup(child, 'SIGTERM')
-    asked = true
+  let isTerminated = false
+  const terminate = (): void => {
+    if (!isTerminated) signalGroup(child, 'SIGTERM')
+    isTerminated = true
   }
-  const force = (): void => void signalGroup(child, 'SIGKILL')
+  const kill = (): void => void signalGroup(child, 'SIGKILL')
   const shell = startShell(child)
-  const end = async (): Promise<void> => {
+  const whenOver = async (): Promise<void> => {
     await waitForExit(child)
-    // the first of a chain may end before the others, as npx does
-    tell()
+    // the first process of a chain may end before the others, as npx does
+    terminate()
     for (let waited = 0; waited < patience && signalGroup(child, 0); waited += 50) await delay(50)
-    force()
+    kill()
     await shell.end()
-    // a process that left the group may still hold the pipe, and would keep us waiting
+    // a process that left the group may still hold the pipe, and `close` of the child would never come
     setTimeout(() => child.stdout?.destroy(), 500).unref()
   }
-  return { end: tell, kill: force, over: end() }
+  return { terminate, kill, over: whenOver() }
 }
 
 function startShell(child: ChildProcess): { end(): Promise<void> } {
@@ -54,7 +53,7 @@ function startShell(child: ChildProcess): { end(): Promise<void> } {
   shell.stdin.on('error', () => {})
   const ended = new Promise<void>((resolve) => {
     shell.once('exit', () => resolve())
-    // without a shell, only the end of its stdin tells a server to stop
+    // there is no shell: if this process is killed, the server only notices the end of its stdin
     shell.once('error', () => resolve())
   })
   return {
@@ -70,7 +69,7 @@ function waitForExit(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => void child.once('exit', () => resolve()))
 }
 
-/** Whether the group had a process. It keeps the child's id as long as it has one. */
+/** Returns false if the group has no processes left. Until then, its id, which is the child's, is not reused. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-(child.pid as number), signal)
@@ -79,10 +78,10 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Windows has no process groups and no such shell: only a process that exits normally takes the child with it. */
+/** Windows has no process groups and no such shell: the child is ended only if this process exits normally. */
 function guardByExit(child: ChildProcess): ProcessGuard {
   const end = (): void => void child.kill()
   process.once('exit', end)
   const over = waitForExit(child).then(() => void process.removeListener('exit', end))
-  return { end: end, kill: end, over }
+  return { terminate: end, kill: end, over }
 }

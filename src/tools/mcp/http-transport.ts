@@ -1,7 +1,7 @@
 // The SDK's transports over HTTP, with a fetch that adds what they lack: a request whose stream ends without an answer
-// is answered (the SDK would wait forever), an abandoned request is cancelled at the server, and no socket stays open
-// between calls.
-import { lost, type HttpTransport, type Message } from './mcp-client.ts'
+// is answered with an error (the SDK would wait forever), an aborted call is cancelled at the server, and no socket
+// stays open between calls.
+import { lostAnswer, type HttpTransport, type Message } from './mcp-client.ts'
 import type { HttpServer } from './mcp-server.ts'
 import { cancelled } from './stdio-transport.ts'
 
@@ -14,32 +14,33 @@ export interface ConnectionEvents {
 }
 
 const patience = 2000
-/** The last version in which a closed connection does not itself cancel a request. */
-const lastWithNotice = '2025-11-25'
+/** The last version of the protocol in which closing the connection does not cancel a request. */
+const lastVersionWithNotice = '2025-11-25'
 
-/** `quiet` settles when no cancellation is in progress. */
+/** `quiet` resolves when no cancellation is being sent. */
 export function httpTransport(
   { url, headers = {}, type = 'http' }: HttpServer,
-  heard: ConnectionEvents,
+  events: ConnectionEvents,
 ): { readonly transport: HttpTransport; quiet(): Promise<unknown> } {
-  const asked = new Set<string | number>()
+  const requestIds = new Set<string | number>()
   const notices = new Set<Promise<unknown>>()
 
   const watched: typeof fetch = async (address, init = {}) => {
     const { method = 'GET' } = init
-    // The stream for messages that are not answers. Nothing in it is used here, and it would keep the process alive.
+    // This stream has the messages that are not answers. None of them is used, and it would keep the process alive.
     if (method === 'GET' && type === 'http') return new Response(null, { status: 405 })
-    const sent = new Headers(init.headers)
-    // The server may close a kept connection at the moment of the next call: for a `once` tool, a needless doubt.
-    sent.set('connection', 'close')
+    const requestHeaders = new Headers(init.headers)
+    // A server may close a kept-alive connection while the next call is sent. It would then be unknown whether a `once`
+    // call happened.
+    requestHeaders.set('connection', 'close')
     const request = requestIn(init.body)
-    if (request) asked.add(request.id)
+    if (request) requestIds.add(request.id)
     const isCall = request?.method === 'tools/call'
-    if (isCall && (type === 'sse' || (sent.get(versionHeader) ?? '') <= lastWithNotice)) {
+    if (isCall && (type === 'sse' || (requestHeaders.get(versionHeader) ?? '') <= lastVersionWithNotice)) {
       const cancel = (): void => {
         const body = JSON.stringify(cancelled(request.id))
         const signal = AbortSignal.timeout(patience)
-        const notice = fetch(address, { method: 'POST', headers: sent, body, signal, redirect: 'error' })
+        const notice = fetch(address, { method: 'POST', headers: requestHeaders, body, signal, redirect: 'error' })
           .then((response) => response.body?.cancel())
           .catch(() => undefined)
           .finally(() => notices.delete(notice))
@@ -48,14 +49,14 @@ export function httpTransport(
       init.signal?.addEventListener('abort', cancel, { once: true })
     }
     const signal = method === 'DELETE' ? AbortSignal.timeout(patience) : (init.signal ?? null)
-    const response = await fetch(address, { ...init, headers: sent, signal })
-    if (isCall && response.status === 404 && sent.has(sessionHeader)) heard.expired()
-    if (isCall && [400, 404].includes(response.status)) heard.gone(`it answered with HTTP ${response.status}`)
+    const response = await fetch(address, { ...init, headers: requestHeaders, signal })
+    if (isCall && response.status === 404 && requestHeaders.has(sessionHeader)) events.expired()
+    if (isCall && [400, 404].includes(response.status)) events.gone(`it answered with HTTP ${response.status}`)
     if (!response.ok || !response.body || !response.headers.get('content-type')?.includes('text/event-stream'))
       return response
-    const waiting = request ? () => [request.id] : () => asked
+    const idsToAnswer = request ? () => [request.id] : () => requestIds
     const body = ReadableStream.from(
-      withMissingAnswers(response.body, waiting, () => request ?? heard.gone('its stream ended')),
+      withMissingAnswers(response.body, idsToAnswer, () => request ?? events.gone('its stream ended')),
     )
     return new Response(body as ConstructorParameters<typeof Response>[0], {
       status: response.status,
@@ -68,12 +69,10 @@ export function httpTransport(
 const versionHeader = 'mcp-protocol-version'
 const sessionHeader = 'mcp-session-id'
 
-/**
- * Adds an answer for each request that the stream left unanswered. Answered requests ignore it.
- */
+/** Adds an answer to each request when the stream ends. The SDK ignores it for requests that are already answered. */
 async function* withMissingAnswers(
   body: ReadableStream<Uint8Array>,
-  waiting: () => Iterable<string | number>,
+  idsToAnswer: () => Iterable<string | number>,
   ended: () => void,
 ): AsyncGenerator<Uint8Array> {
   try {
@@ -82,8 +81,8 @@ async function* withMissingAnswers(
     // a connection that breaks ends the stream too
   }
   ended()
-  const answers = [...waiting()].map((id) => `data: ${JSON.stringify(lost(id, 'its stream ended'))}\n\n`)
-  // the empty line ends an event that was cut in two
+  const answers = [...idsToAnswer()].map((id) => `data: ${JSON.stringify(lostAnswer(id, 'its stream ended'))}\n\n`)
+  // the blank line ends an event of which only a part arrived
   yield new TextEncoder().encode(`\n\n${answers.join('')}`)
 }
 

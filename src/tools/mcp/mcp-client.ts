@@ -1,5 +1,5 @@
-// The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our type declarations work
-// without it.
+// The part of `@ai-sdk/mcp` that Reprise uses, and the function that loads it. The types are declared here, so that the
+// declarations of Reprise work without the package.
 import { whenMissing } from '../../base/optional-package.ts'
 
 export interface McpClient {
@@ -35,7 +35,7 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** A connection to a server. The client sets the three functions. */
+/** A connection to a server. The client sets the `on…` functions. */
 export interface Transport {
   readonly supportsProtocolVersionDiscovery?: boolean
   start(): Promise<void>
@@ -54,14 +54,14 @@ export interface HttpTransport {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** The code of an error that no server sends: it answers a request whose real answer will not come. */
+/** The code of the error that stands in for an answer that will not come. No server sends it. */
 export const lostCode = -1
 
-export function lost(id: string | number, message: string): Message {
+export function lostAnswer(id: string | number, message: string): Message {
   return { jsonrpc: '2.0', id, error: { code: lostCode, message } }
 }
 
-/** CREW_INVALID when the package is not installed. */
+/** Rejects with CREW_INVALID if the package is not installed. */
 export async function createClient(transport: Transport | HttpTransport, signal: AbortSignal): Promise<McpClient> {
   const { createMCPClient } = await import('@ai-sdk/mcp').catch(whenMissing('@ai-sdk/mcp', 'an MCP server'))
   const options = { transport, clientName: 'reprise', initializationOptions: { signal }, onUncaughtError: () => {} }

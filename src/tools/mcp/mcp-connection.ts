@@ -1,5 +1,5 @@
-// The connection to one server. After a loss, the next call reopens it. A call ends with an answer, with an error if it
-// did not happen or failed, or with OUTCOME_UNKNOWN.
+// The connection to one MCP server. If it is lost, the next call opens another. A call returns the server's answer,
+// throws an error if the call did not happen or failed, or throws OUTCOME_UNKNOWN.
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import { createClient, type McpClient, type McpToolDefinition, lostCode } from './mcp-client.ts'
 import { httpTransport } from './http-transport.ts'
@@ -7,7 +7,7 @@ import { type Cleaner, isStdio, serverName, type HttpServer, type StdioServer } 
 import { stdioTransport } from './stdio-transport.ts'
 
 export interface Connection {
-  /** What the server listed when it was first reached. */
+  /** The tools that the server listed on the first connection. */
   readonly definitions: readonly McpToolDefinition[]
   call(tool: string, input: { [name: string]: unknown }, signal: AbortSignal): Promise<unknown>
   close(): Promise<void>
@@ -23,13 +23,13 @@ interface McpLink {
 }
 
 interface LinkHealth {
-  /** How the connection was lost; the next call opens another. */
+  /** How the connection was lost. The next call opens another. */
   gone?: string
   /** The server refused a request because it doesn't know the session. */
   expired?: boolean
 }
 
-/** MCP_FAILED when the server cannot be reached. */
+/** Rejects with MCP_FAILED if the server cannot be reached. */
 export async function openConnection(
   server: StdioServer | HttpServer,
   connectSeconds: number,
@@ -50,9 +50,9 @@ export async function openConnection(
     return link
   }
 
-  async function reach(): Promise<McpLink> {
+  async function openedLink(): Promise<McpLink> {
     let lost = ''
-    // the second connection is new; if that is lost too, a third is unlikely to do better
+    // if a new connection is lost at once, another is unlikely to do better
     for (let round = 0; round < 2; round += 1) {
       checkOpen()
       const seen = (current ??= open())
@@ -68,29 +68,29 @@ export async function openConnection(
     throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${lost}`)
   }
 
-  async function leave(link: McpLink): Promise<void> {
+  async function release(link: McpLink): Promise<void> {
     link.calls -= 1
     if (link.health.gone === undefined || link.calls > 0) return
     links.delete(link)
     await link.close()
   }
 
-  const { definitions } = await reach()
+  const { definitions } = await openedLink()
   return {
     definitions,
     async call(tool, input, signal) {
       for (let again = false; ; again = true) {
-        const link = await reach()
-        // a call that was given up while the server started must not be made
+        const link = await openedLink()
+        // a call that was cancelled while the server started must not be made
         signal.throwIfAborted()
         link.calls += 1
         try {
-          return clean.value(await ask(link.client, tool, input, signal))
+          return clean.value(await callTool(link.client, tool, input, signal))
         } catch (error) {
           if (link.health.expired && !again) continue
           throw toMcpError(error, link.health.gone, name, clean)
         } finally {
-          await leave(link)
+          await release(link)
         }
       }
     },
@@ -103,8 +103,8 @@ export async function openConnection(
   }
 }
 
-/** The signal reaches the transport only while the call is in progress: a call that has ended is not cancelled. */
-async function ask(client: McpClient, name: string, input: { [name: string]: unknown }, signal: AbortSignal) {
+/** Passes the signal on only while the call is in progress, so that an ended call isn't cancelled. */
+async function callTool(client: McpClient, name: string, input: { [name: string]: unknown }, signal: AbortSignal) {
   const controller = new AbortController()
   const stop = (): void => controller.abort(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
@@ -142,10 +142,10 @@ async function openLink(
     const why = late.signal.aborted
       ? `it did not answer within ${seconds} s`
       : (health.gone ?? describeMcpError(error, clean))
-    const last = clean.error(stdio?.lastWords() ?? '').slice(-500)
-    const said = last === '' ? '' : `; it said: ${last}`
-    // the client's own error is not passed on as the cause: it holds the address and what the server sent
-    throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${why}${said}${adviceFor(error, server)}`)
+    const last = clean.error(stdio?.lastStderr() ?? '').slice(-500)
+    const stderr = last === '' ? '' : `; its stderr ends with: ${last}`
+    // without the client's error as its cause, which contains the URL and what the server sent
+    throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${why}${stderr}${adviceFor(error, server)}`)
   } finally {
     clearTimeout(timer)
   }
@@ -165,7 +165,7 @@ async function listTools(client: McpClient, signal: AbortSignal): Promise<McpToo
   return found
 }
 
-/** An error for a call that certainly did not happen or was answered with an error; OUTCOME_UNKNOWN for the rest. */
+/** Returns a plain error if the call certainly did not happen or the server reported an error, else OUTCOME_UNKNOWN. */
 function toMcpError(error: unknown, gone: string | undefined, name: string, clean: Cleaner): Error {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
   const words = describeMcpError(error, clean)
@@ -175,7 +175,7 @@ function toMcpError(error: unknown, gone: string | undefined, name: string, clea
       ? neverSent.has(errorCauses(error).find((cause) => typeof cause.code === 'string')?.code as string)
       : statusCode >= 400 && statusCode < 500 && statusCode !== 408
   if (refused) return new Error(`${name} was not called: ${words}`)
-  return new RepriseError('OUTCOME_UNKNOWN', `${name} did not say how the call ended: ${gone ?? words}`)
+  return new RepriseError('OUTCOME_UNKNOWN', `${name} did not report how the call ended: ${gone ?? words}`)
 }
 
 /** Codes of failures before a request could be sent. */
@@ -189,16 +189,15 @@ const neverSent = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Cleans before it truncates, since half a credential cannot be found. */
+/** Removes credentials before it truncates, since half of a credential cannot be recognized. */
 function describeMcpError(error: unknown, clean: Cleaner): string {
   const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
   if (statusCode !== undefined)
     return `it answered with HTTP ${statusCode}${responseBody ? `: ${clean.error(responseBody).slice(0, 300)}` : ''}`
-  // fetch says no more than "fetch failed"; the reason is in its cause, which holds several errors when a host has
-  // several addresses
+  // the message of fetch is only "fetch failed"; the reason is in its cause
   const texts = errorCauses(error).map((cause, index) => {
     const text = clean.error(messageOf(cause)) || (typeof cause.code === 'string' ? cause.code : '')
-    // an error about a value that did not fit a schema is a page of JSON
+    // an error of schema validation is a page of JSON
     return index === 0 ? text : text.replaceAll(/\s+/g, ' ').slice(0, 200)
   })
   return [...new Set(texts)].filter((text) => text !== '').join(': ')
@@ -210,7 +209,7 @@ function errorCauses(error: unknown): (Error & { readonly code?: unknown })[] {
   return causes
 }
 
-/** Advice for a server that cannot be reached. */
+/** Advice for an error of opening a connection. */
 function adviceFor(error: unknown, server: StdioServer | HttpServer): string {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
   if (statusCode === 401 || statusCode === 403) return '; check its headers'

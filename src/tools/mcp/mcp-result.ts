@@ -1,10 +1,10 @@
-// Converts the answer of a server to a tool's result: JSON for the model, and images separately.
+// Converts the answer of an MCP server to a tool's result, which is JSON, and to what models receive, with images.
 
 interface CallResult {
   readonly isError?: boolean
   readonly structuredContent?: unknown
   readonly content?: readonly Block[]
-  /** The answer of servers of 2024. */
+  /** Used instead of `content` in the first version of the protocol, of 2024. */
   readonly toolResult?: unknown
 }
 
@@ -16,27 +16,27 @@ interface Block {
   readonly resource?: { readonly blob?: unknown; readonly mimeType?: unknown }
 }
 
-const sentInstead = Symbol('what models are sent instead of a result')
+const forModel = Symbol('what models receive instead of the result')
 
 /**
- * The structured content; otherwise the text, if that is all there is; otherwise the list of blocks. Throws what the
- * server reports as an error. Images, sounds and other binary content are only described: as base64 they would cost
- * tokens, and no model understands them. `modelResult` sends the images.
+ * Returns the structured content; otherwise the text, if the only block is text; otherwise the list of blocks. Throws
+ * if the server reports an error. Binary content is replaced by its size: as base64 it would cost tokens, and no model
+ * understands it. `modelResult` has the images.
  */
 export function readMcpResult(answer: unknown): unknown {
   const { isError, structuredContent, content = [], toolResult } = answer as CallResult
   const blocks = content.map(withoutBytes)
-  if (isError) throw new Error(blocksText(blocks, structuredContent) || 'the tool did not say why')
+  if (isError) throw new Error(blocksText(blocks, structuredContent) || 'the tool gave no reason')
   const result = blocksJson(blocks, structuredContent, toolResult)
   const sent = withImages(content, result)
-  // no member of its JSON
-  if (sent && typeof result === 'object') Object.defineProperty(result, sentInstead, { value: sent })
+  // a symbol isn't part of the JSON that the journal records
+  if (sent && typeof result === 'object') Object.defineProperty(result, forModel, { value: sent })
   return result
 }
 
-/** The text and the images of a result that has images, in the format of the AI SDK. */
+/** Returns text and images, in the AI SDK's format, if the result has images; otherwise undefined. */
 export function modelResult(result: unknown): unknown {
-  return (result as { readonly [sentInstead]?: unknown } | null)?.[sentInstead]
+  return (result as { readonly [forModel]?: unknown } | null)?.[forModel]
 }
 
 function blocksJson(blocks: readonly Block[], structured: unknown, older: unknown): unknown {

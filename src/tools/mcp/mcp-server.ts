@@ -1,5 +1,5 @@
-// How to reach an MCP server: a command to start, or an address. Checked before anything is started, and named in
-// errors without possible secrets: a URL may have a key in its path, and a command in its arguments.
+// The options that say how to reach an MCP server: a command to start, or a URL. They are checked before anything is
+// started. Errors and results don't show secrets in them: a URL may have a key in its path, a command in its arguments.
 import { basename } from 'node:path'
 import { RepriseError } from '../../base/errors.ts'
 import { listOf, oneOf, optional, text, wrong } from '../../base/options.ts'
@@ -14,7 +14,7 @@ export interface StdioServer {
   /** Added to PATH, HOME and the like; the server sees nothing else of this process's environment. */
   readonly env?: { readonly [name: string]: string }
   readonly cwd?: string
-  /** What happens to the server's stderr. Default `'ignore'`: its last lines are shown only when it does not start. */
+  /** What happens to the server's stderr. Default `'ignore'`: its last lines are shown only if it does not start. */
   readonly stderr?: 'ignore' | 'inherit'
 }
 
@@ -22,7 +22,7 @@ export interface StdioServer {
 export interface HttpServer {
   readonly url: string
   readonly headers?: { readonly [name: string]: string }
-  /** `'http'` (the default) is Streamable HTTP; `'sse'` is what it replaced, for old servers. */
+  /** `'http'` (the default) is Streamable HTTP; `'sse'` is its predecessor, for old servers. */
   readonly type?: 'http' | 'sse'
 }
 
@@ -33,25 +33,25 @@ export function isStdio(server: StdioServer | HttpServer): server is StdioServer
   return (server as Partial<StdioServer>).command !== undefined
 }
 
-/** OPTION_INVALID names what is wrong. */
+/** Throws OPTION_INVALID. */
 export function checkServer(server: StdioServer | HttpServer): void {
   if (isStdio(server)) {
     text.read('command of mcpTools', server.command)
     optional('cwd of mcpTools', server.cwd, text)
-    optional('args of mcpTools', server.args, textsCheck)
-    checkTexts('env', server.env)
+    optional('args of mcpTools', server.args, stringList)
+    checkStrings('env', server.env)
     optional('stderr of mcpTools', server.stderr, oneOf(['ignore', 'inherit']))
     return
   }
   if (!/^https?:\/\//.test(server.url) || !URL.canParse(server.url))
     throw new RepriseError('OPTION_INVALID', 'url of mcpTools is not an http: or https: address')
-  checkTexts('headers', server.headers)
+  checkStrings('headers', server.headers)
   optional('type of mcpTools', server.type, oneOf(['http', 'sse']))
 }
 
-const textsCheck = listOf('a list of texts', 'a text', (item) => typeof item === 'string')
+const stringList = listOf('a list of strings', 'a string', (item) => typeof item === 'string')
 
-/** `the MCP server npx @example/files`, `the MCP server at https://example.com`. */
+/** The server in errors: `the MCP server npx @example/files`, `the MCP server at https://example.com`. */
 export function serverName(server: StdioServer | HttpServer): string {
   if (!isStdio(server)) return `the MCP server at ${new URL(server.url).origin}`
   const command = basename(server.command)
@@ -61,19 +61,19 @@ export function serverName(server: StdioServer | HttpServer): string {
 /** Commands whose first argument is the program. */
 const launchers = new Set(['bun', 'bunx', 'deno', 'node', 'npx', 'pipx', 'python', 'python3', 'tsx', 'uvx'])
 
-/** A value that is not set is refused by name: otherwise a missing token shows up as a 401 in the middle of a run. */
-function checkTexts(option: string, record: unknown): void {
+/** Refuses undefined values by name: a missing token would otherwise show up as a 401 in the middle of a run. */
+function checkStrings(option: string, record: unknown): void {
   if (record === undefined) return
   if (typeof record !== 'object' || record === null || Array.isArray(record))
-    throw wrong(`${option} of mcpTools`, record, 'an object of texts')
+    throw wrong(`${option} of mcpTools`, record, 'an object of strings')
   for (const [name, value] of Object.entries(record)) {
-    if (typeof value !== 'string') throw wrong(`${option}.${name} of mcpTools`, value, 'a text')
+    if (typeof value !== 'string') throw wrong(`${option}.${name} of mcpTools`, value, 'a string')
   }
 }
 
 /**
  * Removes the credentials of a server from everything that it sends: servers echo them in errors, and some have a tool
- * that prints their environment. Models and journals get the cleaned text.
+ * that prints their environment. Models and journals receive the cleaned text.
  */
 export interface Cleaner {
   text(text: string): string
@@ -97,8 +97,8 @@ export function createCleaner(server: StdioServer | HttpServer): Cleaner {
 }
 
 /**
- * Values are selected by name and by shape: a folder in a variable must stay readable in results, or the model could
- * not use its paths.
+ * Returns the values that look secret by name or shape. Others must stay readable in results: a model that reads a
+ * folder's files needs its path.
  */
 function serverSecrets(server: StdioServer | HttpServer): string[] {
   if (isStdio(server)) {

@@ -1,5 +1,5 @@
-// The tools of an MCP server as tools of Reprise: names, effects and schemas from what the server lists, results
-// through JSON.
+// The tools of an MCP server as tools of Reprise. Their names, effects and schemas come from the server's list of
+// tools.
 import { RepriseError } from '../../base/errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
 import {
@@ -32,21 +32,21 @@ import {
 } from './mcp-server.ts'
 
 export interface McpOptions {
-  /** The tools to take, by the server's names. Default: all. */
+  /** The tools to include, by the server's names. Default: all. */
   readonly only?: readonly string[] | ((name: string) => boolean)
-  /** Put before every name, for servers with tools of the same name: `'files_'`. */
+  /** Prepended to every name, for servers with tools of the same name: `'files_'`. */
   readonly prefix?: string
-  /** By the server's names; overrides what the server says about its tools. */
+  /** Effects by the server's names of tools. They override the server's annotations. */
   readonly effects?: { readonly [name: string]: Effect }
   /**
-   * Tools whose results are cached for the run, as with `cache` of a tool: all `read` tools, or these, by the server's
-   * names. Tools of two servers with equal name, description, schema and version share cached results: give one a
-   * prefix or a version.
+   * Tools whose results are cached for the run, as with `cache` of a tool: `true` for all `read` tools, or a list of
+   * the server's names. Tools of two servers with equal name, description, schema and version share cached results: set
+   * a prefix or a version for one of the servers.
    */
   readonly cache?: boolean | readonly string[]
   /** Change it when the server changes: stored outputs that used its tools become stale. */
   readonly version?: string
-  /** Time limit of a call. Exceeding it is an error for `read` and `idempotent`, a doubt for `once`. Default: 300. */
+  /** Time limit of a call, as `maxSeconds` of a tool. Default: 300. */
   readonly maxSeconds?: number
   /** Time limit for starting the server and listing its tools. Default: 60, since npx may have to download it. */
   readonly connectSeconds?: number
@@ -65,11 +65,12 @@ const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'co
 
 /**
  * Starts or connects to an MCP server and returns its tools. Tools with `readOnlyHint` are `read`, tools with
- * `idempotentHint` are `idempotent`, all others are `once`; `effects` overrides. Annotations are claims of the server:
- * rely on them only for servers that you trust.
+ * `idempotentHint` are `idempotent`, all others are `once`, unless `effects` says otherwise. These hints are claims of
+ * the server: rely on them only if you trust the server.
  *
- * MCP_FAILED if the server cannot be started or reached; CREW_INVALID if `@ai-sdk/mcp` is not installed or models do
- * not accept the name of a tool; OPTION_INVALID and OPTION_UNKNOWN for bad options and unknown tools.
+ * Rejects with MCP_FAILED if the server cannot be started or reached, with CREW_INVALID if `@ai-sdk/mcp` is not
+ * installed or models do not accept the name of a tool, and with OPTION_INVALID or OPTION_UNKNOWN for bad options and
+ * unknown tools.
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
   checkMcpOptions(options)
@@ -99,11 +100,11 @@ function connectionTools(connection: Connection, options: McpServer & McpOptions
     typeof only === 'function' ? only(name) : (only?.includes(name) ?? true),
   )
   const tools = picked.map((definition) => toTool(definition, connection, options))
-  const twin = tools.find((tool, index) => tools.findIndex((other) => other.name === tool.name) < index)
-  if (twin)
+  const duplicate = tools.find((tool, index) => tools.findIndex((other) => other.name === tool.name) < index)
+  if (duplicate)
     throw new RepriseError(
       'CREW_INVALID',
-      `${serverName(options)} has two tools named ${twin.name}; leave one out with only`,
+      `${serverName(options)} has two tools named ${duplicate.name}; leave one out with only`,
     )
   return tools
 }
@@ -133,7 +134,7 @@ function annotatedEffect(annotations: McpToolDefinition['annotations']): Effect 
   return annotations?.idempotentHint === true ? 'idempotent' : 'once'
 }
 
-/** Only `read` tools can be cached: a second call of another tool may be intended. */
+/** Throws CREW_INVALID if `cache` names a tool that isn't `read`. */
 function isCached(name: string, effect: Effect, options: McpServer & McpOptions): boolean {
   const { cache = false } = options
   if (typeof cache === 'boolean') return cache && effect === 'read'
@@ -142,19 +143,17 @@ function isCached(name: string, effect: Effect, options: McpServer & McpOptions)
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** MCP allows dots, slashes and 128 letters; models do not. */
+/** Replaces what MCP allows in names, but models don't accept, such as dots. Throws CREW_INVALID for longer names. */
 function toolName(name: string, options: McpServer & McpOptions): string {
-  const made = `${options.prefix ?? ''}${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
-  if (/^[a-zA-Z0-9_-]{1,64}$/.test(made) && made !== '__proto__') return made
-  const words = `${serverName(options)} has a tool whose name would be ${JSON.stringify(made)}; models take letters, digits, _ and -, at most 64: shorten prefix, or leave it out with only`
+  const modelName = `${options.prefix ?? ''}${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(modelName) && modelName !== '__proto__') return modelName
+  const words = `${serverName(options)} has a tool that would be named ${JSON.stringify(modelName)}; models accept at most 64 letters, digits, _ and -: shorten prefix, or leave the tool out with only`
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/**
- * The server's own schema. Nothing is checked against it here: the server does that, and only it knows all its rules.
- */
+/** The server's own schema. Only the server checks inputs against it, since only it knows all of its rules. */
 function serverSchema({ name, inputSchema }: McpToolDefinition, options: McpServer): AnswerSchema {
-  // providers insist on these, and servers leave them out for tools without input
+  // providers require these members, and servers leave them out for tools without input
   const schema = strictJson({ type: 'object', properties: {}, ...inputSchema }, 'schema')
   if (!schema.ok || inputSchema['type'] === null || !['object', undefined].includes(inputSchema['type'] as string))
     throw new RepriseError(
@@ -173,25 +172,25 @@ function serverSchema({ name, inputSchema }: McpToolDefinition, options: McpServ
   }
 }
 
-const choiceCheck = check(
-  'a list of names or a function',
-  (value) => typeof value === 'function' || Array.isArray(value),
+const onlyCheck = check('a list of names or a function', (value) => typeof value === 'function' || Array.isArray(value))
+const cacheCheck = check(
+  'true, false or a list of names',
+  (value) => typeof value === 'boolean' || Array.isArray(value),
 )
-const cachedCheck = check('true or a list of names', (value) => typeof value === 'boolean' || Array.isArray(value))
 
 function checkMcpOptions(options: McpServer & McpOptions): void {
   checkKeys('mcpTools', options, [...new Set([...stdioKeys, ...httpKeys]), ...keys])
   const both = options as Partial<StdioServer & HttpServer>
   if ((both.command === undefined) === (both.url === undefined))
-    throw new RepriseError('OPTION_INVALID', 'mcpTools takes a server: give either command (and args) or url')
+    throw new RepriseError('OPTION_INVALID', 'mcpTools needs a server: either command (and args) or url')
   checkKeys(`mcpTools with ${isStdio(options) ? 'command' : 'url'}`, options, [
     ...(isStdio(options) ? stdioKeys : httpKeys),
     ...keys,
   ])
   checkServer(options)
   const { only, prefix, effects = {}, cache, version } = options
-  optional('only of mcpTools', only, choiceCheck)
-  optional('cache of mcpTools', cache, cachedCheck)
+  optional('only of mcpTools', only, onlyCheck)
+  optional('cache of mcpTools', cache, cacheCheck)
   optional('prefix of mcpTools', prefix, anyText)
   optional('version of mcpTools', version, anyText)
   if (!isRecord(effects)) throw wrong('effects of mcpTools', effects, 'an object of effects by name')

@@ -1,59 +1,61 @@
-// A server as a child process: one JSON-RPC message per line over its stdin and stdout. The transport of the SDK is not
-// used since it neither waits for the process to end nor tells a server that a call was cancelled. The promises here: -
-// no process is left running: close() ends the server and everything it started, first by closing stdin, then with
-// SIGTERM, then
-//   with SIGKILL, and a guard does the same when this process is gone, however it ended;
-// - an idle server does not keep this process alive, one with a request in progress does.
+// A server as a child process: one JSON-RPC message per line over its stdin and stdout. The transport of the SDK isn't
+// used, since it neither waits for the process to end nor tells a server that a call was cancelled.
+//
+// No process is left running: close() ends the server and everything that it started, by closing stdin, then with
+// SIGTERM, then with SIGKILL. A guard does the same when this process is gone, however it ended.
+//
+// An idle server does not keep this process alive; a server with a request in progress does.
 import { defined } from '../../base/options.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { plainVariables } from '../../base/environment.ts'
-import { lost, type Message, type Transport } from './mcp-client.ts'
+import { lostAnswer, type Message, type Transport } from './mcp-client.ts'
 import { guardProcess, patience, type ProcessGuard } from './guard.ts'
 import type { StdioServer } from './mcp-server.ts'
 
 export interface StdioTransport extends Transport {
-  /** The end of what the server wrote to stderr. */
-  lastWords(): string
+  /** The end of the server's stderr. */
+  lastStderr(): string
 }
 
-/** `gone` is called with how the process ended. */
-export function stdioTransport(server: StdioServer, gone: (how: string) => void): StdioTransport {
+/** `onGone` receives how the process ended. */
+export function stdioTransport(server: StdioServer, onGone: (how: string) => void): StdioTransport {
   let child: ChildProcess | undefined
-  let guarding: ProcessGuard | undefined
+  let guard: ProcessGuard | undefined
   let ended: Promise<void> = Promise.resolve()
   let closing: Promise<void> | undefined
-  let words = ''
-  const open = new Set<number>()
+  let stderr = ''
+  const openRequests = new Set<number>()
 
   const write = (message: Message): void => void child?.stdin?.write(`${JSON.stringify(message)}\n`)
+  /** Returns false if the request was not open. */
   const settle = (id: number): boolean => {
-    const was = open.delete(id)
-    if (child && open.size === 0 && !closing) keepAlive(child, false)
-    return was
+    const wasOpen = openRequests.delete(id)
+    if (child && openRequests.size === 0 && !closing) keepAlive(child, false)
+    return wasOpen
   }
 
   const transport: StdioTransport = {
     supportsProtocolVersionDiscovery: true,
-    lastWords: () => words.trim(),
+    lastStderr: () => stderr.trim(),
     async start() {
       const started = start(server)
       await new Promise((resolve, reject) => started.once('spawn', resolve).once('error', reject))
       child = started
-      guarding = guardProcess(started)
+      guard = guardProcess(started)
       started.on('error', () => {})
       started.stdin?.on('error', () => {})
-      started.stderr?.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)))
+      started.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-2000)))
       readLines(started, (line) => {
-        const message = readMessage(line, open)
-        // anything else isn't an answer: servers do log to stdout, and may answer a request that was given up
+        const message = readMessage(line, openRequests)
+        // other lines are ignored: servers log to stdout, and may answer a request that was cancelled
         if (message && (message.method !== undefined || settle(Number(message.id)))) transport.onmessage?.(message)
       })
       ended = new Promise((resolve) =>
-        // after `close` nothing more comes from its stdout
+        // unlike `exit`, `close` comes after the end of stdout
         started.once('close', (code, signal) => {
-          gone(signal === null ? `its process ended with code ${code}` : `its process was ended by ${signal}`)
+          onGone(signal === null ? `its process ended with code ${code}` : `its process was ended by ${signal}`)
           transport.onclose?.()
           resolve()
         }),
@@ -65,7 +67,7 @@ export function stdioTransport(server: StdioServer, gone: (how: string) => void)
         throw Object.assign(new Error('its process has ended'), { code: 'ENOTCONN' })
       if (message.method !== undefined && message.id !== undefined) {
         const id = Number(message.id)
-        open.add(id)
+        openRequests.add(id)
         keepAlive(child, true)
         const cancel = (): void => {
           if (settle(id) && message.method === 'tools/call') write(cancelled(id))
@@ -76,12 +78,12 @@ export function stdioTransport(server: StdioServer, gone: (how: string) => void)
     },
     close() {
       closing ??= (async () => {
-        if (!child || !guarding) return
+        if (!child || !guard) return
         keepAlive(child, true)
         child.stdin?.end()
-        if (!(await within(guarding.over))) guarding.end()
-        if (!(await within(guarding.over))) guarding.kill()
-        await guarding.over
+        if (!(await isOverSoon(guard))) guard.terminate()
+        if (!(await isOverSoon(guard))) guard.kill()
+        await guard.over
         await ended
       })()
       return closing
@@ -99,7 +101,7 @@ function start({ command, args = [], env = {}, cwd, stderr = 'ignore' }: StdioSe
     ...defined({ cwd }),
     env: { ...plainVariables(), ...env },
     stdio: ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe'],
-    // a group of its own, so that the processes it starts can be ended with it; npx is a chain of three processes
+    // a process group of its own, so that everything that it starts can be ended: npx is a chain of three processes
     detached: process.platform !== 'win32',
     windowsHide: true,
   })
@@ -119,15 +121,15 @@ function readLines(child: ChildProcess, take: (line: string) => void): void {
   })
 }
 
-/** The message, or undefined for a line that isn't one. An invalid answer ends its request anyway. */
-function readMessage(line: string, open: ReadonlySet<number>): Message | undefined {
+/** Returns undefined for a line that isn't a message. An invalid answer still ends its request, with an error. */
+function readMessage(line: string, openRequests: ReadonlySet<number>): Message | undefined {
   try {
     const value = JSON.parse(line) as Message | null
     if (typeof value !== 'object' || value === null) return undefined
     if (typeof value.method === 'string') return value
-    if (value.id === undefined || !open.has(Number(value.id))) return undefined
-    const whole = 'result' in value || typeof value.error?.message === 'string'
-    return whole ? value : lost(value.id, 'it gave an invalid answer')
+    if (value.id === undefined || !openRequests.has(Number(value.id))) return undefined
+    const isValid = 'result' in value || typeof value.error?.message === 'string'
+    return isValid ? value : lostAnswer(value.id, 'it sent an invalid answer')
   } catch {
     return undefined
   }
@@ -135,11 +137,12 @@ function readMessage(line: string, open: ReadonlySet<number>): Message | undefin
 
 function keepAlive(child: ChildProcess, yes: boolean): void {
   const handles = [child, child.stdin, child.stdout, child.stderr] as (Partial<Pick<Socket, 'ref' | 'unref'>> | null)[]
-  // the streams of Bun keep nothing alive, and have neither
+  // Bun's streams have neither function, and keep nothing alive
   for (const handle of handles) handle?.[yes ? 'ref' : 'unref']?.()
 }
 
-async function within(over: Promise<void>): Promise<boolean> {
+/** Whether the process and its descendants end within `patience`. */
+async function isOverSoon({ over }: ProcessGuard): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => resolve(false), patience)
   try {

@@ -1,5 +1,5 @@
-// Events and messages of the AG-UI protocol (version 1.0), as far as runs use them. They are written here instead of
-// imported, so that serving the protocol needs no package; tests check them against its own schemas.
+// Events and messages of the AG-UI protocol (version 1.0), as far as runs use them. They are declared here, so that
+// serving the protocol needs no package; tests check them against the protocol's own schemas.
 import type { Json } from '../../journal/json.ts'
 
 export type AgUiEvent =
@@ -55,10 +55,10 @@ export type AgUiEvent =
     }
   | { readonly type: 'RUN_ERROR'; readonly message: string; readonly code: string }
 
-/** Tasks and questions, with `TaskData` and `QuestionData` as content. */
+/** A task or a question; its content is `TaskData` or `QuestionData`. */
 export type ActivityType = 'reprise.task' | 'reprise.question'
 
-/** What a run waits for: an open question, by its id, or a resume, with the id `resume`. */
+/** What a suspended run waits for: an open question, with its id, or a resume, with the id `resume`. */
 export interface AgUiInterrupt {
   readonly id: string
   readonly reason: string
@@ -92,10 +92,10 @@ export interface ClientMessage {
   readonly role: string
 }
 
-/** The fields that are used of a client's `RunAgentInput`. */
+/** The fields of a client's `RunAgentInput` that are used. */
 export interface AgUiInput {
   readonly threadId: string
   readonly runId: string
-  /** All messages of the client. Messages that aren't from the run stay as they are. */
+  /** All messages of the client. Snapshots contain the messages that aren't from the run unchanged. */
   readonly messages: readonly ClientMessage[]
 }

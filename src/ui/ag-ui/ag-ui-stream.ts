@@ -13,9 +13,9 @@ export type AgUiStreamOptions = Pick<UIStreamOptions, 'expose'>
 export type AgUiResponseOptions = AgUiStreamOptions & Pick<ResponseOptions, 'headers'>
 
 /**
- * The run as events, until it rests: first a snapshot of all messages, then what is new, so a client that reconnects
- * gets nothing twice. `input` is the body that the client posted. Listening begins with the call. OPTION_INVALID,
- * OPTION_UNKNOWN.
+ * Streams the run as AG-UI events until it rests: first a snapshot of all messages, then what is new, so that a client
+ * that reconnects receives nothing twice. `input` is the body that the client posted. Listening begins with the call.
+ * Throws OPTION_INVALID or OPTION_UNKNOWN.
  */
 export function toAgUiStream(run: Run, input: AgUiInput, options: AgUiStreamOptions = {}): ReadableStream<AgUiEvent> {
   const read = readInput(input)
@@ -25,7 +25,10 @@ export function toAgUiStream(run: Run, input: AgUiInput, options: AgUiStreamOpti
   return streamOf(agUiPieces(run.id, { events, asked: async () => (await run['~served']()).asked() }, read, exposure))
 }
 
-/** The same as a Response with server-sent events. RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN. */
+/**
+ * Returns the events of `toAgUiStream` as a Response with server-sent events. Rejects with RUN_NOT_FOUND,
+ * OPTION_INVALID or OPTION_UNKNOWN.
+ */
 export async function toAgUiResponse(run: Run, input: AgUiInput, options: AgUiResponseOptions = {}): Promise<Response> {
   const read = readInput(input)
   checkKeys('toAgUiResponse', options, ['headers', 'expose'])
@@ -46,7 +49,7 @@ function agUiPieces(
   return writeRun(followed, narration, agUiWriter(narration, input), 'all')
 }
 
-/** A client's body isn't trusted: only the fields that are used are read. */
+/** Checks the fields that are used, and drops all others: a client's body isn't trusted. */
 function readInput(input: AgUiInput): AgUiInput {
   const { threadId, runId, messages } = (input ?? {}) as Partial<AgUiInput>
   const isMessage = (message: unknown): boolean => typeof (message as { id?: unknown } | null)?.id === 'string'

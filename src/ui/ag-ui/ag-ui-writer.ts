@@ -1,6 +1,6 @@
-// Writes a narration as AG-UI events: first a snapshot of all messages, then what is new. Each text, call and result is
-// a message with an id, so texts of parallel tasks may come in any order. If the client has received text that will
-// never be recorded, it gets a new snapshot.
+// Writes a narration as AG-UI events: first a snapshot of all messages, then what is new. Texts, calls and results have
+// ids, so that those of parallel tasks may interleave. A client that received text that will never be recorded receives
+// a new snapshot.
 import type { RestStatus } from '../../read/follow.ts'
 import { decisions } from '../../read/questions.ts'
 import { defined } from '../../base/options.ts'
@@ -16,13 +16,13 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   const { state, items } = narration
   const { run } = state
   const others = messages.filter(({ id }) => !id.startsWith(`${run}/`))
-  /** How much the client has of texts that aren't recorded yet. */
+  /** Length of the text that the client has, for items that aren't done. */
   const sent = new Map<TextItem, number>()
   const calls = new Map<ToolItem, Pick<ToolItem, 'input' | 'outcome'>>()
   const open = new Set<TextItem>()
   const steps = new Set<string>()
-  const holders = messageIds(run)
-  /** Reasoning that was taken back. Clients keep reasoning that a snapshot lacks, so it is emptied. */
+  const ids = messageIds(run)
+  /** Ids of dropped reasoning. Clients keep reasoning that a snapshot lacks, so it is sent with empty content. */
   const emptied = new Set<string>()
 
   function* snapshot(): Generator<AgUiEvent> {
@@ -32,27 +32,27 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     const thoughts = empty.map((id) => ({ id, role: 'reasoning', content: '' }) as const)
     yield { type: 'MESSAGES_SNAPSHOT', messages: [...others, ...own, ...thoughts] }
     for (const item of all) {
-      if (item.type === 'text') holders.text(item)
+      if (item.type === 'text') ids.text(item)
       if (item.type === 'tool') calls.set(item, { ...item })
     }
-    // they are opened when more text arrives
+    // START follows when more text arrives
     for (const item of narration.unrecorded()) sent.set(item, item.text.length)
   }
 
   function* update(changed: ReadonlySet<Item>): Generator<AgUiEvent> {
     yield* stepEvents()
     const unrecorded = new Set(narration.unrecorded())
-    const taken = [...sent.keys()].filter((item) => !item.done && !unrecorded.has(item))
-    if (taken.length > 0 || [...changed].some(isOtherInput)) {
-      for (const item of taken) if (item.type === 'reasoning') emptied.add(textId(run, item))
+    const dropped = [...sent.keys()].filter((item) => !item.done && !unrecorded.has(item))
+    if (dropped.length > 0 || [...changed].some(isInputChanged)) {
+      for (const item of dropped) if (item.type === 'reasoning') emptied.add(textId(run, item))
       for (const item of sent.keys()) if (!unrecorded.has(item)) yield* close(item)
       return yield* snapshot()
     }
     for (const item of [...changed, ...unrecorded]) if (narration.isShown(item)) yield* itemEvents(item)
   }
 
-  /** An event can't change the arguments of a call. */
-  function isOtherInput(item: Item): boolean {
+  /** Whether the input of a sent call has changed, which no event can express. */
+  function isInputChanged(item: Item): boolean {
     return item.type === 'tool' && calls.has(item) && calls.get(item)?.input !== item.input
   }
 
@@ -61,9 +61,9 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       const { id: messageId, activityType, content } = toActivity(run, item)
       yield { type: 'ACTIVITY_SNAPSHOT', messageId, activityType, content }
     }
-    if (item.type === 'text' || item.type === 'reasoning') yield* speech(item)
+    if (item.type === 'text' || item.type === 'reasoning') yield* textEvents(item)
     if (item.type !== 'tool') return
-    if (!calls.has(item)) yield* callEvents(run, item, holders.call(item))
+    if (!calls.has(item)) yield* callEvents(run, item, ids.call(item))
     const { outcome } = item
     if (outcome && calls.get(item)?.outcome !== outcome) {
       const { id: messageId, toolCallId, content } = toolResultMessage(run, item, outcome)
@@ -72,14 +72,14 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     calls.set(item, { ...item })
   }
 
-  function* speech(item: TextItem): Generator<AgUiEvent> {
+  function* textEvents(item: TextItem): Generator<AgUiEvent> {
     const messageId = textId(run, item)
     const { agent: name } = item.origin
     const delta = item.text.slice(sent.get(item) ?? 0)
     if (!open.has(item) && (delta !== '' || !sent.has(item))) {
       open.add(item)
       if (item.type === 'text') {
-        holders.text(item)
+        ids.text(item)
         yield { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...defined({ name }) }
       } else {
         yield { type: 'REASONING_START', messageId }
@@ -101,7 +101,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     yield { type: 'REASONING_END', messageId }
   }
 
-  /** The steps of tasks that are running. */
+  /** Starts a step for each task that is running, and finishes the others; finishes all if `isOver`. */
   function* stepEvents(isOver = false): Generator<AgUiEvent> {
     for (const { name, status } of state.tasks.values()) {
       const isActive = status === 'running' && !isOver
@@ -149,7 +149,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       case undefined:
         return yield {
           type: 'RUN_ERROR',
-          message: `run ${run} goes on, but its events stop here; ask again`,
+          message: `run ${run} continues, but its events end here; reconnect`,
           code: 'STORE_FAILED',
         }
     }
@@ -164,8 +164,8 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
 }
 
 /**
- * What a suspended run waits for. A client answers each interrupt by its id, in its next request. Without open
- * questions, it waits for a resume.
+ * What a suspended run waits for. A client answers each interrupt by its id, in its next request. A run without open
+ * questions waits for a resume.
  */
 function runInterrupts({ state, items }: Narration): [AgUiInterrupt, ...AgUiInterrupt[]] {
   const open = items.flatMap((item) => (item.type === 'question' && item.data.status === 'open' ? [item.data] : []))
@@ -184,11 +184,11 @@ function runInterrupts({ state, items }: Narration): [AgUiInterrupt, ...AgUiInte
   return [{ id: 'resume', reason, message: `Run ${state.run} is suspended; it continues when it is resumed.` }]
 }
 
-const texts = ['feedback', 'reason', 'note']
+const textFields = ['feedback', 'reason', 'note']
 
-/** JSON Schema of the answers to a type of question. */
+/** JSON Schema of the answers to a kind of question. */
 function answerSchema(kind: QuestionData['kind']): object {
-  const field = (name: string): [string, object] => [name, texts.includes(name) ? { type: 'string' } : {}]
+  const field = (name: string): [string, object] => [name, textFields.includes(name) ? { type: 'string' } : {}]
   return {
     oneOf: Object.entries(decisions[kind]).map(([decision, { must, may = [] }]) => ({
       type: 'object',
@@ -205,18 +205,18 @@ function answerSchema(kind: QuestionData['kind']): object {
 type Activity = Extract<AgUiMessage, { readonly role: 'activity' }>
 type ToolMessage = Extract<AgUiMessage, { readonly role: 'tool' }>
 
-/** A narration as messages. The protocol has no sources and files. */
+/** Converts items to messages. The protocol has none for sources and files. */
 function runMessages(run: string, items: readonly Item[]): AgUiMessage[] {
   const messages: AgUiMessage[] = []
   const byId = new Map<string, AssistantMessage>()
-  const holders = messageIds(run)
+  const ids = messageIds(run)
   for (const item of items) {
     if (item.type === 'task' || item.type === 'question') messages.push(toActivity(run, item))
     if (item.type === 'reasoning') messages.push({ id: textId(run, item), role: 'reasoning', content: item.text })
     if (item.type === 'text') {
       const { agent: name } = item.origin
       const message: AssistantMessage = {
-        id: holders.text(item),
+        id: ids.text(item),
         role: 'assistant',
         content: item.text,
         ...defined({ name }),
@@ -225,21 +225,21 @@ function runMessages(run: string, items: readonly Item[]): AgUiMessage[] {
       messages.push(message)
     }
     if (item.type !== 'tool') continue
-    const id = holders.call(item)
-    const holder: AssistantMessage = byId.get(id) ?? { id, role: 'assistant' }
+    const id = ids.call(item)
+    const message: AssistantMessage = byId.get(id) ?? { id, role: 'assistant' }
     const toolCall = {
       id: callId(run, item),
       type: 'function' as const,
       function: { name: item.tool, arguments: JSON.stringify(item.input) },
     }
-    if (!byId.has(id)) messages.push(holder)
-    byId.set(id, Object.assign(holder, { toolCalls: [...(holder.toolCalls ?? []), toolCall] }))
+    if (!byId.has(id)) messages.push(message)
+    byId.set(id, Object.assign(message, { toolCalls: [...(message.toolCalls ?? []), toolCall] }))
     if (item.outcome) messages.push(toolResultMessage(run, item, item.outcome))
   }
   return messages
 }
 
-/** A call is part of the text before it in its reply, or else of a message without text. */
+/** The ids of assistant messages. A call belongs to the text before it in its reply, or to a message without text. */
 function messageIds(run: string): { text(item: TextItem): string; call(item: ToolItem): string } {
   const latest = new Map<string, string>()
   return {
@@ -273,7 +273,6 @@ function outcomeText(outcome: ToolOutcome): string {
   return typeof outcome.result === 'string' ? outcome.result : JSON.stringify(outcome.result)
 }
 
-/** The metadata of a complete message. */
 function* callEvents(run: string, item: ToolItem, parentMessageId: string): Generator<AgUiEvent> {
   const toolCallId = callId(run, item)
   yield { type: 'TOOL_CALL_START', toolCallId, toolCallName: item.tool, parentMessageId }

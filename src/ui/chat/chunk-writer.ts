@@ -1,7 +1,7 @@
 // Writes a narration in the AI SDK's UI message stream protocol. The writer knows what the client has of the current
 // step, and sends what is missing. If the client has something that doesn't belong there (text that will never be
-// recorded, or text of one task before an entry of another), the protocol's `reset-step` makes it drop the step, and
-// the step is sent again. So the message as of an entry is the same for all clients.
+// recorded, or text of one task before an entry of another), `reset-step` makes it drop the step, which is then sent
+// again. So the message as of an entry is the same for all clients.
 import type { UIMessageChunk } from 'ai'
 import type { RestStatus } from '../../read/follow.ts'
 import type { Item, TextItem, ToolItem } from '../items.ts'
@@ -14,14 +14,14 @@ import type { ToolOutcome } from '../../journal/entries.ts'
 export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
 
 /**
- * Older versions of the AI SDK refuse this chunk and quote it in their error. Without it they would fail in the middle
- * of a message, the first time that text is taken back.
+ * Older versions of the AI SDK don't know this chunk. They fail and quote it, at once instead of in the middle of a
+ * message, when text is first dropped.
  */
 const firstReset = { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' } as const
 
 interface ItemProgress {
   readonly item: Item
-  /** How much of a text was sent. */
+  /** Length of the text that was sent. */
   length: number
   done: boolean
 }
@@ -30,11 +30,11 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
   const { state, items } = narration
   const tools = new Map<Item, SentTool>()
   /** Items of finished steps. */
-  const past = new Set<Item>()
+  const finished = new Set<Item>()
   /** The client's parts after its last `step-start`, in order. */
   let shown: ItemProgress[] = []
   let steps = 0
-  let begins = 0
+  let stepStart = 0
 
   function metadata(): RunMetadata {
     const tasks = [...state.tasks.values()].filter(({ removed }) => !removed)
@@ -59,18 +59,18 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
       const known = shown[index]
       if (!known) {
         shown.push({ item, length: 0, done: false })
-        yield* pushed(item)
+        yield* newPart(item)
       } else if (changed.has(item)) yield* changes(item)
-      if (item.type === 'text' || item.type === 'reasoning') yield* said(item, shown[index]!)
+      if (item.type === 'text' || item.type === 'reasoning') yield* textChunks(item, shown[index]!)
     }
   }
 
-  function* pushed(item: Item): Generator<RunChunk> {
+  function* newPart(item: Item): Generator<RunChunk> {
     if (item.type === 'tool') yield* changes(item)
     else yield* itemChunks(item)
   }
 
-  /** The client's part, in whichever step. */
+  /** Updates the client's part of an item, in whichever step it is. */
   function* changes(item: Item): Generator<RunChunk> {
     if (item.type === 'task' || item.type === 'question') yield* itemChunks(item)
     if (item.type !== 'tool') return
@@ -78,7 +78,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     tools.set(item, { ...item })
   }
 
-  function* said(item: TextItem, known: ItemProgress): Generator<RunChunk> {
+  function* textChunks(item: TextItem, known: ItemProgress): Generator<RunChunk> {
     const { type, key: id, text, done } = item
     if (text.length > known.length) yield { type: `${type}-delta`, id, delta: text.slice(known.length) }
     known.length = text.length
@@ -86,37 +86,39 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     known.done = done
   }
 
-  function close(): void {
-    for (const item of items.slice(begins, narration.begins)) past.add(item)
-    ;({ steps, begins } = narration)
+  /** Closes the steps that are finished in the narration. */
+  function closeSteps(): void {
+    for (const item of items.slice(stepStart, narration.stepStart)) finished.add(item)
+    ;({ steps, stepStart } = narration)
   }
 
   function* update(changed: ReadonlySet<Item>): Generator<RunChunk> {
-    for (const item of changed) if (past.has(item) && narration.isShown(item)) yield* changes(item)
+    for (const item of changed) if (finished.has(item) && narration.isShown(item)) yield* changes(item)
     if (narration.steps > steps) {
-      yield* show(items.slice(begins, narration.begins).filter(narration.isShown), changed)
-      // first: without this mark, `lastEntryNumber` takes the step as unfinished
+      yield* show(items.slice(stepStart, narration.stepStart).filter(narration.isShown), changed)
+      // before `start-step`: a message with this count, but without that mark, has an unfinished step for
+      // `lastEntryNumber`
       yield { type: 'message-metadata', messageMetadata: metadata() }
       yield { type: 'start-step' }
       shown = []
-      close()
+      closeSteps()
     }
-    yield* show([...items.slice(begins).filter(narration.isShown), ...narration.unrecorded()], changed)
+    yield* show([...items.slice(stepStart).filter(narration.isShown), ...narration.unrecorded()], changed)
   }
 
   return {
     *begin() {
-      // first, for clients that don't know it. Others may have more than is recorded
+      // also because the client may have text that isn't recorded
       yield firstReset
       yield { type: 'start', messageId, messageMetadata: metadata() }
-      close()
-      for (const item of past) if (item.type === 'tool') tools.set(item, { ...item })
+      closeSteps()
+      for (const item of finished) if (item.type === 'tool') tools.set(item, { ...item })
       yield* update(new Set())
     },
     *write(changed, isEntry) {
       const chunks = [...update(changed)]
       yield* chunks
-      // readers render at such a chunk, not at `step-start`
+      // clients render on metadata, but not on `step-start`
       if (isEntry && chunks.length > 0) yield { type: 'message-metadata', messageMetadata: metadata() }
     },
     *end(rest) {
@@ -143,11 +145,11 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
         yield { type: 'message-metadata', messageMetadata }
         return yield { type: 'abort', reason: 'the run was cancelled' }
       case 'failed':
-        // last: readers stop at an error
+        // last, since clients stop at an error
         yield { type: 'message-metadata', messageMetadata }
         return yield { type: 'error', errorText: failureText(narration) }
       case undefined:
-        // more may come: readers can reconnect
+        // the run continues: clients can reconnect
         return yield { type: 'finish', finishReason: 'interrupted', messageMetadata }
     }
   }
@@ -160,7 +162,7 @@ function needsApproval({ approval, outcome }: SentTool): boolean {
 /** The state of a call at the client. */
 type SentTool = Pick<ToolItem, 'input' | 'approval' | 'outcome'>
 
-/** A new part; for data, also a new state of the part with its id. */
+/** A new part. A data part with a known id replaces the earlier one. */
 function* itemChunks(item: Exclude<Item, ToolItem>): Generator<RunChunk> {
   switch (item.type) {
     case 'task':
@@ -185,7 +187,7 @@ function* itemChunks(item: Exclude<Item, ToolItem>): Generator<RunChunk> {
   }
 }
 
-/** What is new about a call. The order is fixed, since it decides the final state of the client's part. */
+/** What has changed in a call. The order matters: it decides the final state of the client's part. */
 function* toolChunks(item: ToolItem, sent: SentTool | undefined): Generator<RunChunk> {
   const { key: toolCallId, tool: toolName, origin, provider, approval, outcome } = item
   const call = { toolCallId, toolName, toolMetadata: json(origin), ...(provider ? { providerExecuted: true } : {}) }
@@ -207,7 +209,7 @@ function outcomeChunk({ key: toolCallId, approval }: ToolItem, outcome: ToolOutc
   if ('error' in outcome) return { type: 'tool-output-error', toolCallId, errorText: outcome.error }
   if ('unreadable' in outcome)
     return { type: 'tool-output-error', toolCallId, errorText: `its result is not JSON at ${outcome.unreadable}` }
-  // in the SDK, a denial answers a request
+  // in the SDK, only a call with an approval request can be denied
   if (approval?.answer) return { type: 'tool-output-denied', toolCallId }
   return { type: 'tool-output-error', toolCallId, errorText: outcome.denied }
 }

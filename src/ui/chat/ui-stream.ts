@@ -25,15 +25,15 @@ export interface UIStreamOptions {
   readonly after?: number | undefined
   /** Default: `run-` and the id of the run. */
   readonly messageId?: string | undefined
-  /** What the page is shown; `true`: everything. Default: `{}`, the defaults of its options. */
+  /** What the page is shown. `true`: everything. Default: `{}`, which stands for the default of each option. */
   readonly expose?: ExposeOptions | boolean | undefined
 }
 
 export type UIResponseOptions = UIStreamOptions & Pick<ResponseOptions, 'headers'>
 
 /**
- * The run as chunks of one assistant message, until it rests. Listening begins with the call. OPTION_INVALID,
- * OPTION_UNKNOWN.
+ * Streams the run as chunks of one assistant message until it rests. Listening begins with the call. Throws
+ * OPTION_INVALID or OPTION_UNKNOWN.
  */
 export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): ReadableStream<RunChunk> {
   const read = readOptions('toUIMessageStream', options, ['after', 'messageId', 'expose'])
@@ -42,9 +42,10 @@ export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): Read
 }
 
 /**
- * The same as a Response, for `DefaultChatTransport`. Pass the request to continue where a client stopped
- * (`Last-Event-ID`). 204 means that there is nothing to resume: the client has everything of an ended run, or a GET
- * asks for a run that doesn't exist. Other requests get RUN_NOT_FOUND. OPTION_INVALID, OPTION_UNKNOWN.
+ * Returns the chunks of `toUIMessageStream` as a Response, for `DefaultChatTransport`. Pass the request to continue
+ * where a client stopped (`Last-Event-ID`). The status is 204 if there is nothing to resume: the client has all of an
+ * ended run, or a GET asks for a run that doesn't exist. For other requests, rejects with RUN_NOT_FOUND if the run
+ * doesn't exist. Rejects with OPTION_INVALID or OPTION_UNKNOWN for bad options.
  */
 export async function toUIMessageResponse(
   run: Run,
@@ -55,12 +56,11 @@ export async function toUIMessageResponse(
   const headers = responseHeaders('toUIMessageResponse', options.headers)
   const after = options.after === undefined ? (lastEventId(request) ?? 0) : read.after
   const served = await run['~served']().catch((error: unknown) => {
-    // a page that was opened before the run existed
+    // the page was opened before the run existed
     if (request?.method === 'GET' && RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return undefined
     throw error
   })
   if (!served) return new Response(null, { status: 204, headers })
-  // listening begins with the call
   const events = served.follow(0)
   if (after > 0 && (await served.isOver(after))) {
     await events.return?.()
@@ -80,7 +80,7 @@ function uiPieces(
   return writeRun(followed, narration, chunkWriter(narration, messageId), after)
 }
 
-/** Chunks of one entry are sent together: a page that renders in between would flicker. */
+/** Sends the chunks of an entry together: a page that renders in between would flicker. */
 export function piecesResponse(
   { id, world }: Pick<RunSource, 'id' | 'world'>,
   events: AsyncIterableIterator<readonly object[], undefined>,
@@ -92,7 +92,7 @@ export function piecesResponse(
     opening: `run ${id}`,
     text: (pieces) => pieces.map((piece) => eventFrame({ data: JSON.stringify(piece) })).join(''),
     endText: () => last,
-    // the writer has reported the failure
+    // the writer reports failures itself
     errorText: () => '',
     sleep: (ms, signal) => world.sleep(ms, signal),
   })
@@ -105,8 +105,8 @@ interface UIStreamRequest {
   readonly exposure: Exposure
 }
 
-function readOptions(of: string, options: UIResponseOptions, keys: readonly string[]): UIStreamRequest {
-  checkKeys(of, options, keys)
+function readOptions(functionName: string, options: UIResponseOptions, keys: readonly string[]): UIStreamRequest {
+  checkKeys(functionName, options, keys)
   return {
     after: optional('after', options.after, number(0)) ?? 0,
     messageId: optional('messageId', options.messageId, anyText),

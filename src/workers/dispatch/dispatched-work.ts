@@ -1,11 +1,11 @@
-// The work of a dispatcher: advances each requested run as soon as there is room, if it is ready. The run is claimed as
-// by any worker, so that crew limits hold and a run that crashes its processes is eventually given up.
+// What a process does for a dispatcher: advances each requested run as soon as there is room, if the run is ready. It
+// claims runs as any worker does, so that crew limits hold and a run that crashes its processes is eventually given up.
 import { type AdvanceOutcome, recordedOutcome } from '../../crew/verbs/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
 import { createNotifier, serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/notifier.ts'
 import type { RunId, Store, ClaimLimits, Lane } from '../../stores/store.ts'
-import { advanceRun, type AdvanceWork, type Time } from '../advance-run.ts'
+import { advanceRun, type AdvanceWork, type Slice } from '../advance-run.ts'
 import { type InProgress, type ServedStore, crewOf, type ServedCrew } from '../served.ts'
 import type { TimedLease } from '../../engine/lease/leased-tree.ts'
 import { readRun } from '../../read/read-run.ts'
@@ -17,14 +17,14 @@ interface ServeWork extends AdvanceWork {
   readonly progress: InProgress
   readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
   readonly concurrency: number
-  /** No run is started after it aborts. */
+  /** Once it aborts, no more runs are claimed. */
   readonly stopping: AbortSignal
-  /** Poll interval for a run whose crew is at its limit. Default: do not wait for it. */
+  /** Poll interval for a run whose crew is at its limit. Default: don't wait for the limit. */
   readonly pollMs?: number
 }
 
 type ClaimAttempt =
-  | { readonly type: 'begun'; readonly advancing: Promise<AdvanceOutcome> }
+  | { readonly type: 'claimed'; readonly advancing: Promise<AdvanceOutcome> }
   | { readonly type: 'notReady'; readonly outcome: AdvanceOutcome }
 
 export function dispatchedWork(
@@ -34,52 +34,51 @@ export function dispatchedWork(
 ): DispatcherWork {
   const { progress, clock, report, concurrency, stopping, pollMs } = work
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
-  /** One queue per crew and store, for crews with a limit. */
-  const lines = new Map<Store, SerialQueues>(stores.map(({ store }) => [store, seriallyByName()]))
-  /**
-   * One claim at a time per store, since each claim affects the next: one suspect per process (stores/rules/ready.ts).
-   */
+  /** A queue per store and crew, for crews with a limit. */
+  const crewQueues = new Map<Store, SerialQueues>(stores.map(({ store }) => [store, seriallyByName()]))
+  /** One claim at a time per store, since a process may hold only one suspect (stores/rules/ready.ts). */
   const claims = new Map<Store, SerialQueue>(stores.map(({ store }) => [store, serially()]))
-  const room = createRoom(progress, stopping)
+  const reserveRoom = roomQueue(progress, stopping)
 
   async function advance(runId: string, options: DispatchedOptions = {}): Promise<AdvanceOutcome> {
     const found = await locateRun(stores, runId)
     if ('status' in found) return found
     const { served, crew } = found
-    const line = lines.get(served.store) as SerialQueues
-    const taken =
+    const inCrewQueue = crewQueues.get(served.store) as SerialQueues
+    const attempt =
       crew.maxRuns === undefined || pollMs === undefined
-        ? await take(found, options)
-        : await line(crew.name, () => takeWhenAllowed(found, options, pollMs))
-    return taken.type === 'begun' ? taken.advancing : taken.outcome
+        ? await tryToClaim(found, options)
+        : await inCrewQueue(crew.name, () => claimWithinLimit(found, options, pollMs))
+    return attempt.type === 'claimed' ? attempt.advancing : attempt.outcome
   }
 
-  async function take(found: LocatedRun, { until, sliceSeconds, via }: DispatchedOptions): Promise<ClaimAttempt> {
+  async function tryToClaim(found: LocatedRun, { until, sliceSeconds, via }: DispatchedOptions): Promise<ClaimAttempt> {
     const { served, run, crew } = found
     const here = mine.get(served.store) as Set<RunId>
-    using _ = await room()
+    using _ = await reserveRoom()
     if (stopping.aborted || until?.aborted) return { type: 'notReady', outcome: { status: 'more' } }
     const claim = claims.get(served.store) as SerialQueue
     const lease = await claim(async () => (here.has(run) ? undefined : claimOne(found, here)))
     if (!lease) return { type: 'notReady', outcome: await notReadyOutcome(found, clock.now().getTime()) }
     here.add(run)
-    const time = (): Time => work.time({ until, sliceSeconds })
-    const named = via === undefined ? undefined : { dispatcher, id: via }
-    const advancing = advanceRun(served, lease, crew, { ...work, time }, named).finally(() => here.delete(run))
-    const over = (): void => undefined
-    progress.begin({ run, crew }, advancing.then(over, over))
-    return { type: 'begun', advancing }
+    const startSlice = (): Slice => work.startSlice({ until, sliceSeconds })
+    const call = via === undefined ? undefined : { dispatcher, id: via }
+    const advancing = advanceRun(served, lease, crew, { ...work, startSlice }, call).finally(() => here.delete(run))
+    const settled = (): void => undefined
+    progress.begin({ run, crew }, advancing.then(settled, settled))
+    return { type: 'claimed', advancing }
   }
 
-  /** Runs of a crew with a limit queue up; only the first polls. */
-  async function takeWhenAllowed(
+  /** Waits until the crew is below its limit. Runs of a crew queue up for it, and only the first polls. */
+  async function claimWithinLimit(
     found: LocatedRun,
     options: DispatchedOptions,
     pauseMs: number,
   ): Promise<ClaimAttempt> {
     for (;;) {
-      const taken = await take(found, options)
-      if (taken.type === 'begun' || taken.outcome.status !== 'held' || !(await isAtCrewLimit(found))) return taken
+      const attempt = await tryToClaim(found, options)
+      const isHeld = attempt.type === 'notReady' && attempt.outcome.status === 'held'
+      if (!isHeld || !(await isAtCrewLimit(found))) return attempt
       await clock.sleep(pauseMs, stopping).catch(() => undefined)
     }
   }
@@ -97,8 +96,11 @@ export function dispatchedWork(
   }
 }
 
-/** Reserves room for one more run as soon as there is some, in order of the calls; or when the worker stops. */
-function createRoom(progress: InProgress, stopping: AbortSignal): () => Promise<Disposable> {
+/**
+ * Returns a function that waits until there is room for one more run and reserves it. Calls are served in order; once
+ * the worker stops, none waits.
+ */
+function roomQueue(progress: InProgress, stopping: AbortSignal): () => Promise<Disposable> {
   const inOrder = serially()
   const freed = createNotifier()
   progress.onRoom(freed.notify)
@@ -112,7 +114,7 @@ function createRoom(progress: InProgress, stopping: AbortSignal): () => Promise<
     return {
       [Symbol.dispose]() {
         reserved[Symbol.dispose]()
-        // a run that was not ready passes its room on
+        // the run was not ready: its room is free for the next
         if (progress.room() > 0) freed.notify()
       },
     }
@@ -129,7 +131,7 @@ interface LocatedRun {
   readonly crew: ServedCrew
 }
 
-/** Finds the root of a run; `other` if this process does not serve its crew. RUN_NOT_FOUND. */
+/** Finds the root of a run; `other` if this process does not serve its crew. Rejects with RUN_NOT_FOUND. */
 export async function locateRun(
   stores: readonly ServedStore[],
   runId: string,
@@ -157,10 +159,10 @@ async function claimOne(
   return lease
 }
 
-/** When to ask again for a run that was not given. */
+/** When to try again to claim a run that is held or paused. */
 const retryMs = 1_000
 
-/** The outcome of a run that could not be claimed, from its journal. */
+/** Reads the outcome of a run that could not be claimed from its journal. */
 async function notReadyOutcome({ served, run }: LocatedRun, now: number): Promise<AdvanceOutcome> {
   const outcome = recordedOutcome((await readRun(served.store, run)).state, now)
   // held by another process, at the limit of its crew, or pausing after a failed try

@@ -1,16 +1,16 @@
-// The name of a lane for dispatchers, which have a queue or service per lane. It includes the version, so that several
+// The name of the queue or service that a dispatcher has for a lane. It includes the crew's version, so that several
 // versions can run side by side and each run reaches code that accepts it.
 import { digest } from '../../journal/hash.ts'
 import type { Lane } from '../../stores/store.ts'
 
 /**
- * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, which nearly every queue allows. In other
- * names, other characters become `_`, and a digest keeps them unique.
+ * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, which nearly every queue allows. All other
+ * characters become `_`, and a digest is added to keep such names unique.
  */
 export function queueName({ crew, version }: Omit<Lane, 'format'>): string {
   const parts = [crew, ...(version === '' ? [] : [`v${version}`])]
-  const spelled = parts.map((part) => part.replaceAll(/[^A-Za-z0-9_-]/g, '_'))
-  const isExact = spelled.every((part, index) => part === parts[index])
-  const name = ['reprise', ...spelled].join('.')
+  const allowed = parts.map((part) => part.replaceAll(/[^A-Za-z0-9_-]/g, '_'))
+  const isExact = allowed.every((part, index) => part === parts[index])
+  const name = ['reprise', ...allowed].join('.')
   return isExact ? name : `${name}.${digest([crew, version]).slice(0, 8)}`
 }

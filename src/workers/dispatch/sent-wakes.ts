@@ -4,7 +4,7 @@ import type { ReadyRun, RunId } from '../../stores/store.ts'
 
 /** First pause after a wake could not be sent. */
 const retryMs = 1_000
-/** Kept short, since other runs may be accepted. */
+/** Short, since the dispatcher may accept other runs. */
 const maxRetryMs = 30_000
 /** Longest pause between two wakes of a run that stays ready. */
 const maxResendMs = 600_000
@@ -13,8 +13,9 @@ interface SentWake {
   /** When the run became ready. Another time is a new reason to wake. */
   readonly readyAt: number
   readonly count: number
-  /** Failures since the last wake that was sent, and the last error. */
+  /** Failures since the last wake that was sent. */
   readonly failures: number
+  /** The error of the last failure. */
   readonly error?: unknown
   /** When to send the next wake, by the monotonic clock. */
   readonly next: number
@@ -28,14 +29,14 @@ export interface SentWakes {
   count(run: ReadyRun): number
   sent(run: ReadyRun): void
   failed(run: ReadyRun, error: unknown): void
-  /** Why the wake of a run that is still ready failed. */
+  /** The error of a failed wake, if any known run's last wake failed. */
   failure(): { readonly error: unknown } | undefined
 }
 
-/** `resendMs`: pause before the second wake of a run. */
+/** `resendMs`: pause wakeOf the second wake of a run. */
 export function sentWakes(resendMs: number, monotonic: () => number): SentWakes {
   const known = new Map<RunId, SentWake>()
-  const before = ({ run, readyAt }: ReadyRun): SentWake => {
+  const wakeOf = ({ run, readyAt }: ReadyRun): SentWake => {
     const one = known.get(run)
     return one?.readyAt === readyAt ? one : { readyAt, count: 0, failures: 0, next: -Infinity }
   }
@@ -44,15 +45,15 @@ export function sentWakes(resendMs: number, monotonic: () => number): SentWakes 
       const still = new Map(ready.map(({ run, readyAt }) => [run, readyAt]))
       for (const [run, { readyAt }] of known) if (still.get(run) !== readyAt) known.delete(run)
     },
-    isDue: (run) => monotonic() >= before(run).next,
-    count: (run) => before(run).count,
+    isDue: (run) => monotonic() >= wakeOf(run).next,
+    count: (run) => wakeOf(run).count,
     sent(run) {
-      const { readyAt, count } = before(run)
+      const { readyAt, count } = wakeOf(run)
       const next = monotonic() + backoff(resendMs, count, Math.max(resendMs, maxResendMs))
       known.set(run.run, { readyAt, count: count + 1, failures: 0, next })
     },
     failed(run, error) {
-      const { readyAt, count, failures } = before(run)
+      const { readyAt, count, failures } = wakeOf(run)
       const next = monotonic() + backoff(retryMs, failures, maxRetryMs)
       known.set(run.run, { readyAt, count, failures: failures + 1, error, next })
     },

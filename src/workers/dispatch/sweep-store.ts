@@ -1,35 +1,35 @@
-// The sweep treats the ready runs of a store as an outbox: it wakes the dispatcher for each, and again if a wake seems
-// to be lost. Any number of workers may sweep one store; wakes sent at the same time have the same key. If a wake has
-// no effect, the worker claims the run itself, so that no run waits forever for a stuck dispatcher.
+// The sweep treats the ready runs of a store as an outbox: it wakes the dispatcher for each run, and again if the wake
+// seems lost. Any number of workers may sweep one store; wakes sent at about the same time have the same key. If a wake
+// has no effect, the worker claims the run itself, so that no run waits forever for a stuck dispatcher.
 import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import type { ReadyRun, RunId } from '../../stores/store.ts'
-import { askStore, type AskWork } from '../serve-store.ts'
+import { pollStore, type PollWork } from '../serve-store.ts'
 import type { ServedStore } from '../served.ts'
 import { sentWakes } from './sent-wakes.ts'
 
-export interface SweepWork extends AskWork {
+export interface SweepWork extends PollWork {
   readonly dispatcher: Dispatcher
   /** Pause before a second wake of a run that is still ready. */
   readonly resendMs: number
   /** Advances a run in this process. Never rejects. Undefined if this worker executes nothing. */
-  take?(runId: RunId): Promise<void>
+  advanceHere?(runId: RunId): Promise<void>
 }
 
 /** How many ready runs one sweep reads. */
 const readyLimit = 1_000
-/** Wakes at once, if waking does not wait for the work. */
+/** Maximum number of wakes in progress, if waking does not wait for the work. */
 const wakeConcurrency = 16
-/** Wakes of a run within this time have the same key. Shorter than any dispatcher needs to lose one. */
+/** Wakes of one run within this time have the same key, so that dispatchers can drop duplicates. */
 const sameWakeMs = 2_000
 /** Pause after a wake could not be sent. */
 const pauseMs = 1_000
 
 export async function sweepStore(served: ServedStore, work: SweepWork): Promise<void> {
   const { store, crews, claim } = served
-  const { dispatcher, progress, clock, report, resendMs, pollMs, once, take } = work
+  const { dispatcher, progress, clock, report, resendMs, pollMs, once, advanceHere } = work
   const wakes = sentWakes(resendMs, clock.monotonic)
   const waking = new Set<RunId>()
-  const taking = new Set<RunId>()
+  const advancing = new Set<RunId>()
   /** Ready runs still to be woken. Kept between polls, since reading a long list for each run would be slow. */
   let listed: ReadyRun[] = []
   let freedAt = -Infinity
@@ -40,9 +40,9 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     ...crews.filter(({ maxRuns }) => maxRuns !== undefined).map(({ lanes }) => lanes),
   ].filter((lanes) => lanes.length > 0)
 
-  await askStore(served, work, async (_, hints) => {
+  await pollStore(served, work, async (_, hints) => {
     if (!once && awayUntil !== undefined && clock.monotonic() < awayUntil) return false
-    // polled again when a run has left
+    // the store is polled again when a run leaves
     if (room() <= 0) return false
     if (listed.length === 0) await list()
     while (room() > 0) {
@@ -66,10 +66,12 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     await freeDeadLeases()
     const ready = (await Promise.all(laneGroups.map((lanes) => store.ready(lanes, readyLimit)))).flat()
     wakes.retain(ready)
-    listed = ready.filter((run) => !waking.has(run.run) && !taking.has(run.run) && wakes.isDue(run))
+    listed = ready.filter((run) => !waking.has(run.run) && !advancing.has(run.run) && wakes.isDue(run))
   }
 
-  /** Runs of dead processes on this machine become ready when a claim frees their leases. This claim takes no run. */
+  /**
+   * A claim frees the leases of dead processes on this machine, so that their runs become ready. This one claims none.
+   */
   async function freeDeadLeases(): Promise<void> {
     if (clock.monotonic() - freedAt < pollMs / 2) return
     freedAt = clock.monotonic()
@@ -78,10 +80,10 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
 
   function begin(run: ReadyRun, onOver: () => void): void {
     const { run: runId } = run
-    if (take && wakes.count(run) > 0 && progress.room() > 0) {
+    if (advanceHere && wakes.count(run) > 0 && progress.room() > 0) {
       wakes.sent(run)
-      taking.add(runId)
-      void take(runId).finally(() => taking.delete(runId))
+      advancing.add(runId)
+      void advanceHere(runId).finally(() => advancing.delete(runId))
       return
     }
     waking.add(runId)
@@ -94,7 +96,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
   async function wake(run: ReadyRun): Promise<void> {
     const { run: runId, crew, version, format, readyAt } = run
     try {
-      await dispatcher.wake({ runId, crew, version, format, key: `${runId}@${readyAt}.${slot()}` })
+      await dispatcher.wake({ runId, crew, version, format, key: `${runId}@${readyAt}.${timeSlot()}` })
       wakes.sent(run)
       if (awayUntil !== undefined) report({ type: 'dispatcher-back', dispatcher: dispatcher.name })
       awayUntil = undefined
@@ -107,8 +109,8 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     }
   }
 
-  /** Part of the key: wakes of different time slots are different. */
-  function slot(): number {
+  /** Part of the key, so that a later wake isn't a duplicate. */
+  function timeSlot(): number {
     return Math.floor(clock.now().getTime() / Math.min(sameWakeMs, resendMs))
   }
 }

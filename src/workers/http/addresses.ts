@@ -1,8 +1,8 @@
-// Addresses in the options of dispatchers, and failures of calls to them.
+// URLs in the options of dispatchers, and errors of calls to them.
 import { wrong } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 
-/** OPTION_INVALID, without repeating a URL that contains a password. */
+/** Throws OPTION_INVALID, without repeating a URL that contains a password. */
 export function readUrl(what: string, value: unknown, example: string): string {
   const url = typeof value === 'string' ? URL.parse(value) : null
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw wrong(what, value, `a URL such as ${example}`)
@@ -11,7 +11,7 @@ export function readUrl(what: string, value: unknown, example: string): string {
   throw new RepriseError('OPTION_INVALID', words)
 }
 
-/** Codes of sockets and undici when a function is killed during a call. */
+/** Error codes of sockets and undici if a function is killed during a call. */
 const unanswered: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -20,6 +20,7 @@ const unanswered: ReadonlySet<unknown> = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ])
 
+/** Whether a request was sent, but got no response. */
 export function wasUnanswered(error: unknown): boolean {
   const { name } = error as { name?: unknown }
   return name === 'TimeoutError' || unanswered.has((rootCause(error) as { code?: unknown }).code)

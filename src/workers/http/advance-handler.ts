@@ -8,7 +8,7 @@ import { redact } from '../../secrets/redact.ts'
 import type { Lane } from '../../stores/store.ts'
 import { locateRun, dispatchedWork } from '../dispatch/dispatched-work.ts'
 import { newInProgress, serve, type ServedStore, worldOf } from '../served.ts'
-import { startTime } from '../advance-run.ts'
+import { startSlice } from '../advance-run.ts'
 import type { AdvanceCall } from './http-dispatcher.ts'
 import { checkSignature, signatureHeader, type SignedCall, secretCheck } from './signature.ts'
 import { func, oneOf, optional, seconds, shortName, wrong, checkKeys } from '../../base/options.ts'
@@ -20,14 +20,14 @@ import type { WorkerEvent } from '../report/events.ts'
 export interface AdvanceHandlerOptions {
   /** Crews whose runs the handler advances. */
   readonly crews: readonly Crew[]
-  /** Secret that signs the calls, at least 16 characters. Several during a rotation. */
+  /** Secret that signs the calls, at least 16 characters. A list while secrets are rotated. */
   readonly secret: string | readonly string[]
   /**
-   * How long one call advances a run; the run is handed back between two steps. Leave the longest step enough of the
-   * platform's time limit. Default: 25.
+   * How long one call advances a run; it ends between two steps. Set it so far below the platform's time limit that the
+   * longest step still fits. Default: 25.
    */
   readonly sliceSeconds?: number
-  /** Maximum age of a signature; longer if a queue signs calls and keeps them. Default: 300. */
+  /** Maximum age of a signature. Raise it if calls wait in a queue after they are signed. Default: 300. */
   readonly maxAgeSeconds?: number
   /**
    * Woken when a run needs another slice; the handler then answers 200. Default: answer 503, so that the caller
@@ -35,11 +35,11 @@ export interface AdvanceHandlerOptions {
    */
   readonly dispatcher?: Dispatcher
   /**
-   * Keeps the platform alive for work after the answer: `after` of Next.js, `waitUntil` elsewhere. The handler then
+   * Keeps the function alive after its response: `after` of Next.js, `waitUntil` of other platforms. The handler then
    * answers 202 at once.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
-  /** What to do with a started task whose code has changed. Default: `continue`. */
+  /** How to resume a task whose code changed after it started. Default: `continue`. */
   readonly changed?: ChangedPolicy
   /** Display name wherever the holder of a run is shown. */
   readonly name?: string
@@ -59,7 +59,7 @@ const keys: readonly (keyof AdvanceHandlerOptions)[] = [
   'onEvent',
 ]
 
-/** Applies the defaults. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Checks the options and applies the defaults. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 function readHandlerOptions(options: AdvanceHandlerOptions) {
   checkKeys('advanceHandler', options, keys, 'crews')
   const { crews, secret, sliceSeconds, maxAgeSeconds, dispatcher, waitUntil, changed, name, onEvent } = options
@@ -82,12 +82,12 @@ function readHandlerOptions(options: AdvanceHandlerOptions) {
   }
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. Stores are opened by the first call. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. The first call opens the stores. */
 export function advanceHandler(options: AdvanceHandlerOptions): (request: Request) => Promise<Response> {
   const settings = readHandlerOptions(options)
   const { crews, secrets, maxAgeMs, sliceSeconds, dispatcher, waitUntil } = settings
   const world = worldOf(crews)
-  const spent = spentCalls()
+  const answered = answeredCalls()
   let opening: Promise<HandlerState> | undefined
 
   /** Opens the stores once. After a failure, the next call tries again. */
@@ -100,15 +100,15 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
   return async (request) => {
     try {
       const read = await readCall(request)
-      if (read.type === 'refused') return read.answer
+      if (read.type === 'refused') return read.response
       const { signed } = read
       const advancing = advance(read.runId, signed.id)
       if (!waitUntil) {
-        const said = await advancing
-        if (said.ok) spent.add(signed.id, signed.at + maxAgeMs)
-        return said
+        const response = await advancing
+        if (response.ok) answered.add(signed.id, signed.at + maxAgeMs)
+        return response
       }
-      spent.add(signed.id, signed.at + maxAgeMs)
+      answered.add(signed.id, signed.at + maxAgeMs)
       waitUntil(advancing.catch(() => undefined))
       return jsonResponse(202, { status: 'accepted' })
     } catch (error) {
@@ -116,7 +116,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     }
   }
 
-  /** CALL_REFUSED for a bad signature. */
+  /** Rejects with CALL_REFUSED for a bad signature. */
   async function readCall(request: Request): Promise<CallCheck> {
     const { method, headers } = request
     if (method !== 'POST') return refusedCall(405, `the method is ${method}; use POST`, { allow: 'POST' })
@@ -124,7 +124,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     if (body === undefined) return refusedCall(413, `the body is larger than ${bodyLimit} bytes; send { "runId": "…" }`)
     const now = world.now().getTime()
     const signed = await checkSignature(secrets, body, headers.get(signatureHeader), { now, maxAgeMs })
-    if (spent.has(signed.id, now)) return refusedCall(409, `call ${signed.id} was answered before; sign a new one`)
+    if (answered.has(signed.id, now)) return refusedCall(409, `call ${signed.id} was answered before; sign a new one`)
     const { runId } = (parseJson(body) ?? {}) as { readonly runId?: unknown }
     if (typeof runId === 'string' && runId !== '') return { type: 'call', runId, signed }
     return refusedCall(400, 'the body is not { "runId": "…" }; send the id of a run')
@@ -150,19 +150,25 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     }
   }
 
-  /** If there is a dispatcher, it schedules the next slice, and this call is done. */
+  /** If the dispatcher schedules the next slice, the caller has nothing left to do. */
   async function answer(run: Lane & AdvanceCall, advanced: AdvanceOutcome): Promise<Response> {
     const now = world.now().getTime()
     const at = advanced.status === 'held' ? advanced.until : nextWakeAt(advanced, now)
     const body = { runId: run.runId, ...outcomeJson(advanced) }
     if (at === undefined) return jsonResponse(200, body)
-    const isScheduled = advanced.status !== 'held' && (await dispatcher?.wake(run, at).then(isDone, isNot))
+    const isScheduled = advanced.status !== 'held' && (await schedule(run, at))
     return isScheduled ? jsonResponse(200, body) : jsonResponse(503, body, { 'retry-after': secondsUntil(at, now) })
   }
-}
 
-const isDone = (): boolean => true
-const isNot = (): boolean => false
+  async function schedule(run: Lane & AdvanceCall, at: number): Promise<boolean> {
+    try {
+      await dispatcher?.wake(run, at)
+      return dispatcher !== undefined
+    } catch {
+      return false
+    }
+  }
+}
 
 interface HandlerState {
   readonly stores: readonly ServedStore[]
@@ -176,8 +182,9 @@ async function openServed({ crews, changed, dispatcher, name, onEvent }: Setting
   const work = dispatchedWork(dispatcher ?? { name: 'http' }, stores, {
     progress: newInProgress(Infinity),
     clock,
-    report: (event) => event.type !== 'store-asked' && onEvent?.(event),
-    time: (asked = {}) => startTime({ until: [asked.until], sliceSeconds: [asked.sliceSeconds], signal: never }, clock),
+    report: (event) => event.type !== 'store-polled' && onEvent?.(event),
+    startSlice: ({ until, sliceSeconds } = {}) =>
+      startSlice({ until: [until], sliceSeconds: [sliceSeconds], signal: never }, clock),
     concurrency: Infinity,
     stopping: never,
   })
@@ -186,10 +193,10 @@ async function openServed({ crews, changed, dispatcher, name, onEvent }: Setting
 
 type Settings = ReturnType<typeof readHandlerOptions>
 
-/** Longer than any signed call. */
+/** In bytes; more than any call has. */
 const bodyLimit = 65_536
 
-/** Undefined if the body is too long; stops reading then. */
+/** Stops reading and returns undefined if the body is too long. */
 async function readBody(request: Request): Promise<string | undefined> {
   const parts: Uint8Array[] = []
   let length = 0
@@ -211,11 +218,11 @@ function parseJson(body: string): unknown {
 
 type CallCheck =
   | { readonly type: 'call'; readonly runId: string; readonly signed: SignedCall }
-  | { readonly type: 'refused'; readonly answer: Response }
+  | { readonly type: 'refused'; readonly response: Response }
 
 function refusedCall(status: number, why: string, headers: { readonly [name: string]: string } = {}): CallCheck {
   const error = { code: 'CALL_REFUSED' satisfies ErrorCode, message: `the call is refused: ${why}` }
-  return { type: 'refused', answer: jsonResponse(status, { status: 'refused', error }, headers) }
+  return { type: 'refused', response: jsonResponse(status, { status: 'refused', error }, headers) }
 }
 
 function otherCrew(
@@ -256,23 +263,23 @@ function secondsUntil(at: number, now: number): string {
   return String(Math.max(0, Math.ceil((at - now) / 1_000)))
 }
 
-const spentLimit = 100_000
+const answeredLimit = 100_000
 
 /**
- * Calls that were answered, so that none counts twice. Each process remembers its own: a replay to another process is
- * harmless, since the run is no longer ready, or would be advanced anyway.
+ * Remembers answered calls, so that a replayed call is refused. Each process knows only its own calls. A call that is
+ * replayed to another process is harmless: the run is no longer ready, or would be advanced anyway.
  */
-function spentCalls() {
-  /** By call id, oldest first: when the signature expires. */
-  const spent = new Map<string, number>()
+function answeredCalls() {
+  /** When the signature expires, by call id, oldest first. */
+  const answered = new Map<string, number>()
   return {
     has(id: string, now: number): boolean {
-      for (const [old, until] of spent) {
-        if (until > now && spent.size <= spentLimit) break
-        spent.delete(old)
+      for (const [old, until] of answered) {
+        if (until > now && answered.size <= answeredLimit) break
+        answered.delete(old)
       }
-      return spent.has(id)
+      return answered.has(id)
     },
-    add: (id: string, until: number): void => void spent.set(id, until),
+    add: (id: string, until: number): void => void answered.set(id, until),
   }
 }

@@ -1,5 +1,5 @@
-// Dispatches by HTTP calls to `advanceHandler`, one slice per call. It has no timers: runs that become due later are
-// woken by the sweep of a worker or a cron job.
+// A dispatcher that calls `advanceHandler` over HTTP, one slice per call. It has no timers: the sweep of a worker or a
+// cron job wakes runs that become due later.
 import { number, optional, checkKeys } from '../../base/options.ts'
 import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
@@ -14,8 +14,8 @@ export interface HttpDispatcherOptions {
   /** Shared with the handler. At least 16 characters. */
   readonly secret: string
   /**
-   * How long to wait for an answer, up to 300, the limit of fetch. Set it longer than a call takes: after this time,
-   * the call counts as made. Default: 300.
+   * How long to wait for the response, at most 300, the limit of fetch. Set it longer than a call takes: a call without
+   * a response counts as made. Default: 300.
    */
   readonly timeoutSeconds?: number
 }
@@ -25,7 +25,7 @@ export interface AdvanceCall {
   readonly runId: string
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
   checkKeys('httpDispatcher', options, ['url', 'secret', 'timeoutSeconds'])
   const url = readUrl('url of httpDispatcher', options.url, 'https://example.com/api/advance')
@@ -45,7 +45,10 @@ export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
   }
 }
 
-/** Resolves once the call was made; the journal has its outcome. DISPATCHER_FAILED. */
+/**
+ * Resolves once the call was made, whatever came of it: the journal has the outcome. Rejects with DISPATCHER_FAILED if
+ * the handler cannot be reached or refuses the call.
+ */
 async function postCall(url: string, body: string, signature: string, timeoutMs: number): Promise<void> {
   const where = new URL(url)
   let response: Response
@@ -62,12 +65,12 @@ async function postCall(url: string, body: string, signature: string, timeoutMs:
     throw dispatcherFailed(where, `cannot be reached: ${messageOf(rootCause(error))}`, error)
   }
   const answer = await response.text().catch(() => '')
-  if (response.ok || answeredByPlatform.has(response.status)) return
+  if (response.ok || countsAsMade.has(response.status)) return
   throw dispatcherFailed(where, `answers ${response.status}: ${answer.slice(0, 500)}`)
 }
 
-/** Answers that ask for a retry, and those of platforms when a function was killed at its time limit. */
-const answeredByPlatform: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
+/** Statuses that ask for a retry, or that platforms send when they kill a function at its time limit. */
+const countsAsMade: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
 /** Leaves out the query, which may hold credentials. */
 function dispatcherFailed({ origin, pathname }: URL, why: string, cause?: unknown): RepriseError {

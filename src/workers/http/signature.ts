@@ -1,5 +1,5 @@
-// Calls are signed with a shared secret: an HMAC over time, id and body. So others cannot advance runs, and a recorded
-// call expires.
+// Signatures of calls: an HMAC over time, id and body with a shared secret. Runs cannot be advanced without the secret,
+// and an intercepted call expires.
 import type { webcrypto } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { check, type Check } from '../../base/options.ts'
@@ -7,7 +7,7 @@ import { check, type Check } from '../../base/options.ts'
 export const signatureHeader = 'reprise-signature'
 
 export const secretCheck: Check<string> = check(
-  'a text of at least 16 characters, such as `openssl rand -hex 32` gives',
+  'a string of at least 16 characters, such as the output of `openssl rand -hex 32`',
   (value) => typeof value === 'string' && value.trim().length >= 16,
 )
 
@@ -24,7 +24,7 @@ export async function sign(secret: string, body: string, { id, at }: SignedCall)
   return `t=${at},id=${id},v1=${Buffer.from(mac).toString('hex')}`
 }
 
-/** Accepts a signature by any of the secrets, so that a secret can be rotated. CALL_REFUSED. */
+/** Accepts a signature by any of the secrets, so that secrets can be rotated. Rejects with CALL_REFUSED. */
 export async function checkSignature(
   secrets: readonly string[],
   body: string,
@@ -43,13 +43,13 @@ export async function checkSignature(
     crypto.subtle.verify('HMAC', await importKey(secret, 'verify'), given, signed),
   )
   if (!(await Promise.all(checks)).includes(true)) {
-    const words = 'the call is signed with another secret, or was changed in transit; give both sides the same secret'
+    const words = 'the call is signed with another secret, or was changed in transit; use the same secret on both sides'
     throw new RepriseError('CALL_REFUSED', words)
   }
   const ageMs = Math.abs(now - at)
   if (ageMs > maxAgeMs) {
     const off = `${Math.round(ageMs / 1_000)} seconds ${at > now ? 'from now' : 'ago'}`
-    const words = `the call was signed ${off} by the clock here, which is more than the ${maxAgeMs / 1_000} that are allowed; sign it when it is sent, set the clocks, or give the handler a longer maxAgeSeconds`
+    const words = `the call was signed ${off} by the clock here, more than the allowed ${maxAgeMs / 1_000}; sign it when you send it, set the clocks, or raise maxAgeSeconds of the handler`
     throw new RepriseError('CALL_REFUSED', words)
   }
   return { id, at }

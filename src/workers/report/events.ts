@@ -7,12 +7,12 @@ export type Outcome = AdvanceOutcome['status']
 export type WorkerEvent =
   | {
       readonly type: 'started'
-      /** Its display name. */
+      /** Display name of the worker. */
       readonly name?: string
       readonly crews: readonly string[]
       readonly stores: readonly string[]
       readonly concurrency: number
-      /** Limits by crew, for crews that have one. */
+      /** Limit of runs in progress, by crew, for crews that have one. */
       readonly maxRuns?: { readonly [crew: string]: number }
       /** Name of the dispatcher, if there is one. */
       readonly dispatcher?: string
@@ -29,10 +29,10 @@ export type WorkerEvent =
       readonly seconds: number
       /** Set if the run failed. */
       readonly error?: RepriseError
-      /** When it is due again, if known, in ISO 8601. */
+      /** When the run is due again, if known, in ISO 8601. */
       readonly at?: string
     }
-  /** With `once`, before the end: ready runs of the crew wait for its limit. */
+  /** With `once`: the worker waits, since ready runs are left and their crew is at its limit. */
   | { readonly type: 'limited'; readonly crew: string; readonly maxRuns: number }
   /** The run could not be advanced for a reason that is not in its journal. The store offers it again later. */
   | { readonly type: 'refused'; readonly runId: string; readonly crew?: string; readonly error: unknown }
@@ -52,13 +52,13 @@ export type WorkerEvent =
   | { readonly type: 'dispatcher'; readonly dispatcher: string; readonly message: string }
   | { readonly type: 'dispatcher-away'; readonly dispatcher: string; readonly error: unknown }
   | { readonly type: 'dispatcher-back'; readonly dispatcher: string }
-  /** The worker stops claiming, and hands its runs back between two steps. */
+  /** The worker stops claiming, and releases its runs between two steps. */
   | { readonly type: 'stopping'; readonly inProgress: number }
   /** The grace period is over: these runs were cut off within a step. */
   | { readonly type: 'cut-off'; readonly runs: readonly string[] }
   | { readonly type: 'stopped' }
 
-/** Events within a worker: those of users, and polls of a store. */
-export type WorkerPartEvent = WorkerEvent | { readonly type: 'store-asked'; readonly store: string }
+/** Events inside a worker: the public ones, and answered polls of a store. */
+export type WorkerPartEvent = WorkerEvent | { readonly type: 'store-polled'; readonly store: string }
 
 export type OnWorkerEvent = (event: WorkerPartEvent) => void

@@ -1,5 +1,5 @@
-// Serves health and metrics over HTTP, for supervisors and Prometheus. Only on the loopback address by default, since
-// they name the crews.
+// Serves a worker's health and metrics over HTTP, for supervisors and Prometheus. Only on the loopback address by
+// default, since the metrics name the crews.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { messageOf, RepriseError } from '../../base/errors.ts'
@@ -17,7 +17,7 @@ interface HttpReport extends AsyncDisposable {
   readonly url: string
 }
 
-/** OPTION_INVALID if it cannot listen on this port. */
+/** Rejects with OPTION_INVALID if it cannot listen on this port. */
 export async function serveHttp(reports: ReportSource, host: string, port: number): Promise<HttpReport> {
   const { createServer } = await import('node:http')
   const server = createServer((request, response) => {
@@ -38,12 +38,12 @@ export async function serveHttp(reports: ReportSource, host: string, port: numbe
     server.listen(port, host)
     await once(server, 'listening')
   } catch (error) {
-    const words = `cannot serve health and metrics on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
+    const words = `cannot serve health and metrics on port ${port} of ${host}: ${messageOf(error)}; choose another port or host`
     throw new RepriseError('OPTION_INVALID', words, { cause: error })
   }
-  const { address, port: taken, family } = server.address() as AddressInfo
+  const { address, port: actualPort, family } = server.address() as AddressInfo
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()
@@ -54,9 +54,9 @@ export async function serveHttp(reports: ReportSource, host: string, port: numbe
 const plain = 'text/plain; charset=utf-8'
 
 export interface WorkerHealth {
-  /** Its display name. */
+  /** Display name of the worker. */
   readonly name?: string
-  /** away: a store has not answered for 30 seconds. */
+  /** `away`: a store has not answered for 30 seconds. */
   readonly status: 'ok' | 'away' | 'stopping'
   readonly inProgress: number
   /** Stores that do not answer, with the start of the outage in ISO 8601. */
@@ -68,7 +68,7 @@ interface HealthRecord {
   read(inProgress: number): WorkerHealth
 }
 
-/** Shorter outages do not count. */
+/** Shorter outages are not reported. */
 const toleratedMs = 30_000
 
 export function createHealth(clock: Pick<World, 'now' | 'monotonic'>): HealthRecord {
@@ -79,7 +79,7 @@ export function createHealth(clock: Pick<World, 'now' | 'monotonic'>): HealthRec
     record(event) {
       if (event.type === 'started') ({ name } = event)
       if (event.type === 'store-away') away.set(event.store, currentMoment(clock))
-      if (event.type === 'store-asked') away.delete(event.store)
+      if (event.type === 'store-polled') away.delete(event.store)
       if (event.type === 'stopping') stopping = true
     },
     read(inProgress) {
@@ -106,11 +106,11 @@ interface Metrics {
 interface Metric {
   readonly type: 'counter' | 'gauge'
   readonly help: string
-  /** By printed labels. */
+  /** Values by labels, as they are printed. */
   readonly values: Map<string, number>
 }
 
-const names = {
+const metricTypes = {
   info: ['gauge', '1, with the name of the worker as a label.'],
   runs_claimed_total: ['counter', 'Claimed runs.'],
   runs_left_total: ['counter', 'Runs that left this process, by outcome.'],
@@ -118,7 +118,7 @@ const names = {
   runs_in_progress: ['gauge', 'Runs in progress.'],
   runs_in_progress_limit: ['gauge', 'Limit of runs in progress.'],
   crew_runs_limit: ['gauge', 'Limit of runs of a crew in progress, over all workers.'],
-  run_seconds_total: ['counter', 'Seconds for which runs were held.'],
+  run_seconds_total: ['counter', 'Seconds that runs spent in this process.'],
   runs_woken_total: ['counter', 'Wakes sent to the dispatcher.'],
   dispatcher_failures_total: ['counter', 'Times the dispatcher became unavailable.'],
   runs_scheduled_total: ['counter', 'Scheduled runs that were queued.'],
@@ -127,11 +127,12 @@ const names = {
   last_claim_timestamp_seconds: ['gauge', 'When a store last answered, in Unix time.'],
   stopping: ['gauge', '1 once the worker is stopping.'],
 } as const
-type Name = keyof typeof names
+type Name = keyof typeof metricTypes
 
 export function createMetrics(now: () => Date): Metrics {
   const metrics = new Map<Name, Metric>()
-  for (const [name, [type, help]] of Object.entries(names)) metrics.set(name as Name, { type, help, values: new Map() })
+  for (const [name, [type, help]] of Object.entries(metricTypes))
+    metrics.set(name as Name, { type, help, values: new Map() })
   set('stopping', 0)
 
   function set(name: Name, value: number, labels: Labels = {}): void {
@@ -183,7 +184,7 @@ export function createMetrics(now: () => Date): Metrics {
         case 'scheduled':
           add('runs_scheduled_total', { crew: event.crew, schedule: event.schedule })
           return
-        case 'store-asked':
+        case 'store-polled':
           add('claims_total', { store: event.store })
           set('last_claim_timestamp_seconds', now().getTime() / 1_000, { store: event.store })
           return

@@ -21,8 +21,8 @@ export interface RestateOptions {
   /** Ingress URL, or several for a cluster. Default: RESTATE_INGRESS_URL, else http://127.0.0.1:8080. */
   readonly ingress?: string | readonly string[]
   /**
-   * URL of the admin API, or several, where workers register. False: the worker does not register itself. Default:
-   * RESTATE_ADMIN_URL, else http://127.0.0.1:9070.
+   * URL of the admin API, with which workers register, or several. False: the worker does not register itself.
+   * Default: RESTATE_ADMIN_URL, else http://127.0.0.1:9070.
    */
   readonly admin?: string | readonly string[] | false
   /** Token for both APIs. Default: RESTATE_AUTH_TOKEN. */
@@ -32,7 +32,8 @@ export interface RestateOptions {
   /** Default: 127.0.0.1, reachable from this machine only. */
   readonly host?: string
   /**
-   * Where Restate reaches this worker, or the load balancer before workers that serve the same. Default: host and port.
+   * URL of this worker for Restate, or of the load balancer in front of workers with the same crews. Default: host and
+   * port.
    */
   readonly url?: string
   /** Public keys of the Restate servers that may call this worker: `publickeyv1_…`. Default: any caller may. */
@@ -40,8 +41,8 @@ export interface RestateOptions {
   /** How long one call advances a run. Default: 60. */
   readonly sliceSeconds?: number
   /**
-   * How long Restate waits for a call after its slice. Set it longer than the longest step: a longer step is not lost,
-   * but the run does not continue until it ends. Default: 3600.
+   * How long Restate waits for a call to end after its slice. Set it longer than the longest step: a longer step is not
+   * lost, but the run does not continue until that step ends. Default: 3600.
    */
   readonly abortSeconds?: number
 }
@@ -58,7 +59,7 @@ const keys: readonly (keyof RestateOptions)[] = [
   'abortSeconds',
 ]
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Checks the options and applies the defaults. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 function readRestateOptions(options: RestateOptions) {
   checkKeys('restateDispatcher', options, keys)
   const { restate } = environment()
@@ -84,18 +85,18 @@ const keyList: Check<readonly string[]> = listOf(
   (value) => typeof value === 'string' && value.startsWith('publickeyv1_'),
 )
 
-/** Variables separate several URLs by commas. */
-function readUrls(name: string, given: string | readonly string[]): readonly string[] {
-  const list = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given
+/** Environment variables list several URLs, separated by commas. */
+function readUrls(name: string, urls: string | readonly string[]): readonly string[] {
+  const list = typeof urls === 'string' ? urls.split(',').map((one) => one.trim()) : urls
   return list.map((one) => readUrl(`${name} of restateDispatcher`, one, 'http://127.0.0.1:8080').replace(/\/+$/, ''))
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. Only a worker that serves needs the package @restatedev/restate-sdk. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. Only a worker needs the package @restatedev/restate-sdk. */
 export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
   const { ingress, admin, token, host, port, url, identityKeys, ...times } = readRestateOptions(options)
 
   const world = realWorld()
-  /** Resolves when the worker of this process is registered. Earlier, Restate could not push a run to it. */
+  /** Resolves when the worker of this process is registered. Until then, Restate cannot push runs to it. */
   let registered: Promise<void> | undefined
   /** Registers again after Restate has lost its registrations. */
   let registerAgain: ((service: string) => void) | undefined
@@ -156,7 +157,7 @@ interface Endpoint {
 }
 
 /**
- * Listens for calls of Restate over HTTP/2 without TLS. On Linux, workers of one machine may share a port.
+ * Listens for calls of Restate over HTTP/2 without TLS. On Linux, workers of one machine may share a port. Rejects with
  * OPTION_INVALID if it cannot listen.
  */
 async function serveEndpoint(endpoint: RestateEndpoint, host: string, port: number): Promise<Endpoint> {
@@ -173,12 +174,12 @@ async function serveEndpoint(endpoint: RestateEndpoint, host: string, port: numb
     server.listen({ host, port, reusePort: process.platform === 'linux' && port !== 0 })
     await once(server, 'listening')
   } catch (error) {
-    const words = `the worker cannot listen for Restate on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
+    const words = `the worker cannot listen for Restate on port ${port} of ${host}: ${messageOf(error)}; choose another port or host`
     throw new RepriseError('OPTION_INVALID', words, { cause: error })
   }
-  const { address, port: taken, family } = server.address() as AddressInfo
+  const { address, port: actualPort, family } = server.address() as AddressInfo
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     async close() {
       const closed = once(server, 'close')
       server.close()
@@ -241,7 +242,7 @@ interface RestateCall {
 
 const timeoutMs = 10_000
 
-/** Returns the answer. DISPATCHER_FAILED if no address answers or Restate refuses, with the error of Restate. */
+/** Returns the answer. Rejects with DISPATCHER_FAILED, which quotes Restate, if no address accepts the call. */
 async function callRestate(addresses: readonly string[], call: RestateCall): Promise<unknown> {
   const { path, body, token } = call
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }

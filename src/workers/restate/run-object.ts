@@ -1,10 +1,10 @@
-// A virtual object of Restate per run. Its key is the run id, so that Restate makes one call at a time for the run. A
-// call advances the run for one slice, and schedules the next one as a message to itself. Nothing depends on the state
-// of Restate: a call that it gives up, repeats or loses only costs time, since the store knows which runs are ready and
-// the sweep of any worker wakes them again.
+// One virtual object of Restate per run. Its key is the run id, so that Restate makes one call at a time for the run. A
+// call advances the run for one slice and schedules the next as a message to the same object. Nothing depends on the
+// state of Restate: a call that it abandons, repeats or loses only costs time, since the store knows which runs are
+// ready and the sweep of any worker wakes them again.
 //
 // A call ends soon after its slice and never throws errors of Reprise: Restate would retry it, block the run meanwhile,
-// and pause the invocation after several failures until a person intervenes.
+// and after several failures pause the invocation until a person intervenes.
 import type { ObjectContext, VirtualObjectDefinition } from '@restatedev/restate-sdk'
 import { nextWakeAt, type DispatchedOptions, type DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -16,7 +16,7 @@ export interface AdvanceMessage {
   readonly next?: string
 }
 
-/** The scheduled message, kept in the state of the object. */
+/** The scheduled message, stored in the state of the object. */
 interface Pending {
   readonly id: string
   /** In ms since 1970. */
@@ -24,7 +24,7 @@ interface Pending {
 }
 
 /** The outcome of a slice, as recorded by Restate. */
-interface Slice {
+interface SliceResult {
   readonly outcome: string
   readonly error?: string
   readonly again?: { readonly at: number; readonly delay: number }
@@ -41,7 +41,7 @@ export interface RunObjectOptions {
   readonly now: () => Date
 }
 
-/** For calls whose worker is gone. Gives up soon, since the sweep of the next worker wakes the run again. */
+/** For calls whose worker is gone. Restate soon stops retrying: the sweep of the next worker wakes the run again. */
 const retryPolicy = {
   initialInterval: 100,
   exponentiationFactor: 2,
@@ -73,14 +73,14 @@ export function runObject(
       pending = null
     }
     const over = new AbortController()
-    // Restate may start another call once it gives this one up
+    // Restate may start another call after it has abandoned this one
     request.attemptCompletedSignal.addEventListener('abort', () => over.abort())
-    const given = { until: over.signal, sliceSeconds, via: request.id }
-    let slice: Slice
+    const limits = { until: over.signal, sliceSeconds, via: request.id }
+    let slice: SliceResult
     try {
-      slice = await context.run('advance', () => takeSlice(context.key, given, pending?.at))
+      slice = await context.run('advance', () => advanceSlice(context.key, limits, pending?.at))
     } catch (error) {
-      // a person cancelled the invocation in the UI of Restate, which cancels the run
+      // cancelling the invocation in Restate's UI cancels the run
       over.abort()
       if (error instanceof sdk.CancelledError) await context.run('cancel', () => cancel(context.key))
       throw error
@@ -94,16 +94,20 @@ export function runObject(
     return slice.error === undefined ? slice.outcome : `${slice.outcome}: ${slice.error}`
   }
 
-  /** `known`: the time of the scheduled message. */
-  async function takeSlice(runId: string, given: DispatchedOptions, known: number | undefined): Promise<Slice> {
+  /** `scheduledAt`: the time of the message that is already scheduled. */
+  async function advanceSlice(
+    runId: string,
+    limits: DispatchedOptions,
+    scheduledAt: number | undefined,
+  ): Promise<SliceResult> {
     try {
-      const advanced = await work.advance(runId, given)
+      const advanced = await work.advance(runId, limits)
       const moment = now().getTime()
       const at = nextWakeAt(advanced, moment)
-      const isKnown = at !== undefined && at > moment && at === known
+      const isScheduled = at !== undefined && at > moment && at === scheduledAt
       return {
         outcome: advanced.status,
-        ...(at !== undefined && !isKnown && { again: { at, delay: Math.max(0, at - moment) } }),
+        ...(at !== undefined && !isScheduled && { again: { at, delay: Math.max(0, at - moment) } }),
       }
     } catch (error) {
       // the run stays ready or is gone; the worker's log has the details

@@ -14,19 +14,19 @@ interface Code {
   /** The name of the function, and its earlier name. */
   readonly name?: string
   readonly was?: string
-  /** What it kicks off, in this order. */
+  /** The kickoffs of the function, in order. */
   readonly items?: readonly string[]
   readonly inner?: string
   readonly innerTask?: string
   readonly innerWas?: string
-  /** What the task pays; its item if not given. */
+  /** What the task pays. Default: its item. */
   readonly pays?: string
   readonly kind?: 'function' | 'crew'
   /** The declared effect of paying. */
   readonly effect?: Effect
-  /** It kicks all of them off at once, and takes any failure for a result. */
+  /** Whether the function makes all kickoffs at once, and catches their failures. */
   readonly catching?: boolean
-  /** A function before it, which kicks them off in its place. */
+  /** A function task before it, which makes the kickoffs instead. */
   readonly movedTo?: string
 }
 
@@ -85,7 +85,7 @@ function stage() {
     const moved = movedTo === undefined ? [] : [new Task({ name: movedTo, effect: 'idempotent', run })]
     return new Crew({ name: 'outer', tasks: [...moved, all], store, logger: quiet })
   }
-  /** Ends the first life when the first payment is on record. */
+  /** Ends the first life when the first payment is recorded. */
   const diesPaid = async (first: Code) => {
     for (let entry = 6; paid.length === 0; entry++) {
       await store.delete('r').catch(() => undefined)
@@ -110,7 +110,7 @@ describe('a changed function that kicks off crews and is called again', () => {
     const { code, paid, diesPaid } = stage()
     await diesPaid({})
     const result = await code({}).resume('r')
-    // the call that was cut off may be in doubt; no other one is
+    // only the call that was interrupted may be in doubt
     assert.ok(result.status === 'completed' || result.questions.every(({ kind }) => kind === 'doubt'))
     assert.equal(new Set(paid).size, paid.length)
   })
@@ -168,7 +168,7 @@ describe('a changed function that kicks off crews and is called again', () => {
     assert.deepEqual(paid, ['a'])
   })
 
-  test('makes no payment without asking when it was a nested crew that had paid', async () => {
+  test('makes no payment without asking when a nested crew had paid', async () => {
     const { code, paid, diesPaid } = stage()
     await diesPaid({ kind: 'crew', items: ['a'] })
     const asFunction = code({ items: ['a'] })

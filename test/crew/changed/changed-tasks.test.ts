@@ -1,5 +1,5 @@
-// Crews whose tasks changed between two lives of a run: recorded work is continued, given up by a decision, or the run
-// is refused.
+// Crews whose tasks changed between two lives of a run: recorded work is continued or given up by a decision, or the
+// resume is refused.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CodeTaskOptions, type Effect, type TaskOptions } from 'reprise'
@@ -91,12 +91,12 @@ describe('a task renamed between two lives', () => {
     assert.equal(stage.posted.length, 1)
     const resumed = (await entriesOf(stage.store, 'r')).find((entry) => entry.type === 'run.resumed')
     assert.deepEqual(resumed?.changes, { renamed: { book: 'post' } })
-    // the same command again finds it done
+    // the same decision again changes nothing
     assert.equal((await stage.code(renamed).resume('r', { renamed: { book: 'post' } })).status, 'completed')
     assert.equal(stage.model.calls.length, 3)
   })
 
-  test('continues its record if the code declares what it was', async () => {
+  test('continues its record if the code declares its old name', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const result = await stage.code({ book: { name: 'post', was: 'book' } }).resume('r')
@@ -140,7 +140,7 @@ describe('a task renamed between two lives', () => {
   })
 })
 
-test('an earlier name that another task has or had is refused when the crew is made', () => {
+test('an earlier name of a task that another task has or had is refused when the crew is created', () => {
   const { code } = ledger()
   assert.throws(() => code({ book: { was: 'note' } }), {
     code: 'CREW_INVALID',
@@ -153,7 +153,7 @@ test('an earlier name that another task has or had is refused when the crew is m
   assert.throws(() => code(twice), { code: 'CREW_INVALID', message: /task b was c, and so was task a/ })
 })
 
-test('two orphaned tasks are not both taken for the same new one', async () => {
+test('two orphaned tasks are not both suggested to be the same new task', async () => {
   const stage = ledger()
   const before = stage.code({
     tasks: ({ agent }) =>
@@ -414,7 +414,7 @@ describe('a queued run whose crew has changed', () => {
     assert.match(stage.warnings.join('\n'), /added audit; removed book/)
   })
 
-  test('is refused by changed: refuse', async () => {
+  test('is refused with changed: refuse', async () => {
     const stage = ledger()
     await stage.code().enqueue({ id: 'r' })
     await assert.rejects(stage.code(renamed).resume('r', { changed: 'refuse' }), {
@@ -472,7 +472,7 @@ describe('a changed nested crew', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('takes a decision about its tasks again once it is completed, and no other one', async () => {
+  test('accepts a decision about its tasks again once it is completed, but no other decision', async () => {
     const stage = ledger()
     await dies(stage, 'tool.returned')
     const { tasks, store } = nest(stage, renamed)
@@ -491,7 +491,7 @@ describe('a changed nested crew', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('asks about each earlier call once: in a replay, and if a task of it was removed', async () => {
+  test('asks about each earlier call once, in a replay and after one of its tasks was removed', async () => {
     const asked = (result: { questions: readonly { text: string }[] }): number | undefined =>
       result.questions[0]?.text.match(/which succeeded/g)?.length
     const stage = ledger()

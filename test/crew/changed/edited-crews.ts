@@ -23,7 +23,7 @@ export async function editedHistory(store: Store, random: Random, seed: number):
   const problems: string[] = []
   const ledger: string[] = []
   const allowed = new Set<string>()
-  /** Every task that the person has ever given up. */
+  /** Every task that the person has given up. */
   const givenUp = new Set<string>()
   const run = `run-${seed}`
   let steps: readonly Step[] = Array.from({ length: 2 + random.below(3) }, (_, at) =>
@@ -106,7 +106,7 @@ export async function editedHistory(store: Store, random: Random, seed: number):
   return { told, problems }
 }
 
-/** What a person decides who knows which of the tasks were renamed. */
+/** The decisions of a person who knows which tasks were renamed. */
 function decide(
   orphaned: readonly OrphanedTask[],
   known: Pick<Edited, 'renamed' | 'kickedOff'>,
@@ -134,7 +134,7 @@ function functionsOf(steps: readonly Step[]): Map<string, string> {
   )
 }
 
-/** Looks into the ledger before saying whether something happened, and lets nothing happen twice. */
+/** Answers for a person, who looks into the ledger before deciding whether a call happened. */
 function honest(
   question: OpenQuestion,
   {
@@ -164,7 +164,7 @@ function honest(
   }
 }
 
-/** A question that was open is open, answered, or withdrawn with a task that the person gave up. */
+/** Checks that each open question stays open, is answered, or is withdrawn with a task that the person gave up. */
 function checkQuestions(
   before: readonly string[],
   view: { readonly questions: readonly OpenQuestion[] },
@@ -192,7 +192,7 @@ function isReplaced({ attempts, tasks }: RunState, path: string): boolean {
   return attempt?.status === 'void' && tasks.get(attempt.task)?.attempts.at(-1) !== attempt.path
 }
 
-/** A completed run has done, or given up by a decision, everything that it ever recorded. */
+/** Checks that a completed run has finished, or given up by a decision, everything that it recorded. */
 function checkEnd(states: readonly RunState[], run: string, givenUp: ReadonlySet<string>, problems: string[]): void {
   for (const state of states) {
     if (state.unanswered.size > 0 && state.status === 'completed')
@@ -212,7 +212,7 @@ function checkEnd(states: readonly RunState[], run: string, givenUp: ReadonlySet
   }
 }
 
-/** Every recorded result is that of the call whose input it was made from. */
+/** Checks that every recorded result belongs to the input of its call. */
 async function checkResults(store: Store, run: string, problems: string[]): Promise<void> {
   for (const state of await allStates(store, run))
     for (const attempt of state.attempts.values())
@@ -224,7 +224,7 @@ async function checkResults(store: Store, run: string, problems: string[]): Prom
       }
 }
 
-/** Ids of effects that no record forbids to repeat. */
+/** Ids of effects that may be repeated, since no record forbids it. */
 async function uncalled(store: Store, run: string, steps: readonly Step[]): Promise<string[]> {
   const called = new Set<unknown>()
   for (const state of await allStates(store, run))

@@ -9,7 +9,7 @@ export interface Step {
   readonly name: string
   readonly was?: string | undefined
   readonly kind: Kind
-  /** What it does outside. */
+  /** The external effect of the task. */
   readonly id: string
   readonly tool: { readonly name: string; readonly was?: string; readonly effect: Effect; readonly approval: boolean }
   readonly humanInput: boolean
@@ -26,19 +26,19 @@ interface Kickoffs {
   readonly crew: string
   readonly byId: boolean
   readonly atOnce: boolean
-  /** It takes any failure for a result. */
+  /** Whether the function catches failures of its kickoffs. */
   readonly catching: boolean
-  /** One for each task, or one for all. */
+  /** One kickoff for each task, or one for all. */
   readonly many: boolean
   readonly effect: Effect
 }
 
-/** What a person who made the edits knows of them. */
+/** What the person who made the edits knows about them. */
 export interface Edited {
   readonly steps: readonly Step[]
   /** New names by old ones, with the tasks of the nested crew that they are in. */
   readonly renamed: ReadonlyMap<string, string>
-  /** The same for tasks in kickoffs, which have no address before the function is called. */
+  /** New names of tasks in kickoffs, which have no address before the function is called. */
   readonly kickedOff: ReadonlyMap<string, string>
 }
 

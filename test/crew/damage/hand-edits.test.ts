@@ -247,7 +247,7 @@ test('a malformed message written into the inbox by hand is refused, and the run
   assert.equal((await crew.resume('r')).status, 'completed')
   const refused = (await stage.entries()).filter((entry) => entry.type === 'message.refused')
   assert.equal(refused.length, messages.length)
-  assert.match(JSON.stringify(refused[0]), /its raw is 5, not a text/)
+  assert.match(JSON.stringify(refused[0]), /its raw is 5, not a string/)
   assert.equal((await crew.run('r').view()).status, 'completed')
 })
 

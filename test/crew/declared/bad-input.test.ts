@@ -54,7 +54,7 @@ const atOnce: readonly Refusal[] = [
     "a version that isn't text",
     () => tool(any({ ...tooled, version: 2 })),
     'OPTION_INVALID',
-    /version of tool "t" is 2; give a text/,
+    /version of tool "t" is 2; give a string/,
   ],
   [
     'tools that are not there yet',
@@ -66,7 +66,7 @@ const atOnce: readonly Refusal[] = [
     'a model that is not there yet',
     () => new Agent({ role: 'A', goal: 'g', model: any(soon) }),
     'MODEL_INVALID',
-    /model of agent "A" is a Promise, which isn't a language model: give "provider\/model"/,
+    /model of agent "A" is a Promise, which isn't a language model: pass "provider\/model"/,
   ],
   [
     'null as a model',
@@ -104,8 +104,8 @@ const atOnce: readonly Refusal[] = [
       [{ maxOutputTokens: -1 }, /settings\.maxOutputTokens of agent "A" is -1; give a whole number of at least 1/],
       [{ topP: 7 }, /settings\.topP of agent "A" is 7; give a number from 0 to 1/],
       [{ seed: 1.5 }, /settings\.seed of agent "A" is 1\.5; give a whole number/],
-      [{ stopSequences: 'END' }, /settings\.stopSequences of agent "A" is "END"; give a list of texts/],
-      [{ reasoning: 3 }, /settings\.reasoning of agent "A" is 3; give a text that is not empty/],
+      [{ stopSequences: 'END' }, /settings\.stopSequences of agent "A" is "END"; give a list of strings/],
+      [{ reasoning: 3 }, /settings\.reasoning of agent "A" is 3; give a non-empty string/],
       [
         { providerOptions: { openai: 'low' } },
         /settings\.providerOptions of agent "A".*openai: \{ reasoningEffort: 'low' \}/,
@@ -121,13 +121,13 @@ const atOnce: readonly Refusal[] = [
     "an expected output that isn't text",
     () => task({ expectedOutput: 3 }),
     'OPTION_INVALID',
-    /expectedOutput of task "a" is 3; give a text/,
+    /expectedOutput of task "a" is 3; give a string/,
   ],
   [
     "a version of a task that isn't text",
     () => task({ version: 2 }),
     'OPTION_INVALID',
-    /version of task "a" is 2; give a text/,
+    /version of task "a" is 2; give a string/,
   ],
   [
     'a part of a try',
@@ -136,7 +136,7 @@ const atOnce: readonly Refusal[] = [
     /retries of task "a" is 1\.5; give a whole number of at least 0/,
   ],
   ['a name that is a bigint', () => task({ name: 1n }), 'OPTION_INVALID', /name of a task is 1, which is not a string/],
-  ['a name that is half a character', () => task({ name: 'x\ud800' }), 'OPTION_INVALID', /has half of a character/],
+  ['a name with a lone surrogate', () => task({ name: 'x\ud800' }), 'OPTION_INVALID', /contains a lone surrogate/],
   [
     'an agent that was not made',
     () => crewOf({ agents: [{ role: 'A', goal: 'g' }] }),
@@ -393,7 +393,10 @@ describe('a wrong call is refused, and nothing is spent or made:', () => {
 
   test("a cancellation whose `by` isn't text", async () => {
     const run = await crewOf().kickoff().started
-    await assert.rejects(run.cancel({ by: any(1n) }), { code: 'OPTION_INVALID', message: /by is 1; give a text/ })
+    await assert.rejects(run.cancel({ by: any(1n) }), {
+      code: 'OPTION_INVALID',
+      message: /by is 1; give a non-empty string/,
+    })
     assert.equal((await run.result()).status, 'completed')
   })
 

@@ -132,7 +132,7 @@ describe('a suspended result', () => {
     assert.ok(stopped.status === 'suspended')
     assert.deepEqual(
       { facts: stopped.facts, next: stopped.next },
-      { facts: 'Run r stopped after task t1, as asked', next: { type: 'resume', runId: 'r' } },
+      { facts: 'Run r stopped after task t1, as requested', next: { type: 'resume', runId: 'r' } },
     )
     assert.equal(String(stopped), `${stopped.facts}; continue with crew.run('r').resume()`)
     const completed = await crew.resume('r')

@@ -323,7 +323,7 @@ describe('a call with a wrong argument', () => {
       'OPTION_INVALID',
       /through is start, which comes before end/,
     )
-    await refused(() => crew.fork({ by: 5 as never }), 'OPTION_INVALID', /by is 5; give a text/)
+    await refused(() => crew.fork({ by: 5 as never }), 'OPTION_INVALID', /by is 5; give a non-empty string/)
     await refused(
       () => crew.fork({ outputs: { left: new Date() as never } }),
       'INPUT_INVALID',
@@ -347,7 +347,7 @@ describe('a call with a wrong argument', () => {
     await refused(
       () => crew.import(undefined as never),
       'OPTION_INVALID',
-      /the file to import is undefined; give a text/,
+      /the file to import is undefined; give a non-empty string/,
     )
     assert.equal((await crew.runs().page()).length, 1)
     await refused(() => diamond().crew.plan({ from: 'end' }), 'RUN_NOT_FOUND', /start one with crew\.kickoff\(\)$/)

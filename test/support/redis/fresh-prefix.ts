@@ -1,4 +1,4 @@
-// A store per test in one server: each has a prefix of its own for its keys, which are deleted when the test is over.
+// A Redis store per test, all in one server: each has its own prefix for keys, which are deleted after the test.
 import { randomBytes } from 'node:crypto'
 import { RedisClient } from 'redis'
 import { sharedServer } from '../servers/shared-server.ts'
@@ -10,7 +10,7 @@ export interface FreshPrefix extends AsyncDisposable {
   keys(): Promise<string[]>
 }
 
-/** Empty. Its stores should be closed when its `await using` ends. */
+/** Returns an unused prefix. Close its stores before it is disposed of. */
 export async function freshPrefix(): Promise<FreshPrefix> {
   const { url: server } = await sharedServer('redis')
   const prefix = `test-${randomBytes(6).toString('hex')}`
@@ -25,7 +25,7 @@ export async function freshPrefix(): Promise<FreshPrefix> {
   }
 }
 
-/** One for all: `createClient` makes a class for each set of options, which takes longer than most tests. */
+/** `createClient` would make a class for each set of options, which takes longer than most tests. */
 const newClient = RedisClient.factory()
 
 async function keysOf(server: string, prefix: string, then?: 'delete'): Promise<string[]> {
@@ -33,7 +33,7 @@ async function keysOf(server: string, prefix: string, then?: 'delete'): Promise<
   await client.connect()
   try {
     const found: string[] = []
-    for await (const some of client.scanIterator({ MATCH: `{${prefix}}:*`, COUNT: 1_000 })) found.push(...some)
+    for await (const keys of client.scanIterator({ MATCH: `{${prefix}}:*`, COUNT: 1_000 })) found.push(...keys)
     if (then === 'delete' && found.length > 0) await client.unlink(found)
     return found
   } finally {

@@ -1,5 +1,5 @@
-// Redis as the tests start it: Debian's package (scripts/install-test-servers.sh), or whatever
-// REPRISE_TEST_REDIS_SERVER names: valkey-server.
+// How the tests start Redis: Debian's package (scripts/install-test-servers.sh), or the command in
+// REPRISE_TEST_REDIS_SERVER, such as valkey-server.
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findProgram, programs } from '../servers/programs.ts'
@@ -20,7 +20,7 @@ export const program: ServerProgram = {
   stoppedBy: 'SIGTERM',
 }
 
-/** Throws where it is not installed. */
+/** Throws if Redis is not installed. */
 export function find(): string {
   return findProgram(programs.redis)
 }

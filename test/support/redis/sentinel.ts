@@ -1,5 +1,5 @@
-// A sentinel of the tests on loopback, which watches one server and promotes its replica when it is gone. Gone when
-// this process is (kept-process.ts).
+// A Redis sentinel on loopback, which monitors one server and promotes its replica when the server is gone. The
+// sentinel ends with this process (kept-process.ts).
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ export interface Sentinel extends AsyncDisposable {
   readonly password: string
 }
 
-/** Resolves when it knows the replica of the server, which it calls `claims`. */
+/** Resolves when the sentinel knows the replica. The name of the monitored server is `claims`. */
 export async function startSentinel(server: { readonly url: string }): Promise<Sentinel> {
   const watched = new URL(server.url)
   const folder = await mkdtemp(join(quickFolder(), 'reprise-sentinel-'))
@@ -35,7 +35,7 @@ export async function startSentinel(server: { readonly url: string }): Promise<S
     '',
   ]
   await writeFile(settings, lines.join('\n'), { mode: 0o600 })
-  // it writes what it learns beside its settings
+  // a sentinel writes its state to this folder, too
   if (user) for (const path of [folder, settings]) await chown(path, user.uid, user.gid)
   await chmod(folder, 0o700)
   const kept: Kept = { program: find(), parameters: [settings, '--sentinel'], folder, user }

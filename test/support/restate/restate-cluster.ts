@@ -1,5 +1,5 @@
-// Restate on loopback: one node, or a cluster of several that can be killed and started again one by one. Gone with
-// this process.
+// Restate on loopback: one node, or a cluster whose nodes can be killed and restarted one by one. It ends with this
+// process.
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -10,12 +10,12 @@ import { startServer, type TestServer } from '../servers/server.ts'
 export interface RestateNode {
   readonly ingress: string
   readonly admin: string
-  /** The end of its log. */
+  /** The end of the node's log. */
   log(): Promise<string>
   kill(): Promise<void>
-  /** Kills it, and deletes its data. */
+  /** Kills the node and deletes its data. */
   wipe(): Promise<void>
-  /** Again. Resolves when it answers. */
+  /** Starts the node again. Resolves when it answers. */
   start(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ interface Ports {
   readonly node: number
 }
 
-/** Rejects where it cannot be started. */
+/** Rejects if Restate cannot be started. */
 export async function startRestate(nodes = 1): Promise<RestateCluster> {
   await using stack = new AsyncDisposableStack()
   const ports: Ports[] = []
@@ -68,7 +68,7 @@ export async function startRestate(nodes = 1): Promise<RestateCluster> {
   }
 }
 
-/** Why tests with Restate are skipped: an option of node:test. In CI they never are. */
+/** `skip` of node:test: why tests need Restate and cannot have it. Rejects in CI, where none may be skipped. */
 export async function withoutRestate(): Promise<string | false> {
   try {
     const { find } = await import('./restate-program.ts')
@@ -84,7 +84,7 @@ function startNode(index: number, own: Ports, all: readonly Ports[]): Promise<Te
   const restate = {
     'cluster-name': 'reprise-tests',
     'node-name': `node-${index + 1}`,
-    // one of them makes the cluster, and the others join it
+    // the first node creates the cluster, and the others join it
     'auto-provision': index === 0,
     'default-num-partitions': 4,
     'default-replication': Math.min(2, all.length),

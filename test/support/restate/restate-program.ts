@@ -1,5 +1,5 @@
-// Restate as the tests start it: the binary that npm installed with @restatedev/restate-server. Its configuration is
-// `restate.toml`, beside its data.
+// How the tests start Restate: the binary that npm installed with @restatedev/restate-server, configured by
+// `restate.toml`, which is next to its data.
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -17,10 +17,10 @@ export const program: ServerProgram = {
   ready: 'Admin API starting on',
   killedBy: 'SIGKILL',
   stoppedBy: 'SIGTERM',
-  asWhoever: true,
+  anyUser: true,
 }
 
-/** Throws where there is none for this platform. */
+/** Throws if there is no binary for this platform. */
 export function find(): string {
   const name = `@restatedev/restate-server-${process.platform}-${process.arch}`
   try {

@@ -1,8 +1,8 @@
-// Certificates for tests.
+// Self-signed certificates for tests.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 
-/** Makes `name.key` and `name.crt` in a folder: a self-signed certificate of this machine. */
+/** Creates `name.key` and `name.crt` in a folder: a self-signed certificate for 127.0.0.1. */
 export function makeCertificate(folder: string, name: string): void {
   const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)]
   const who = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1']
@@ -10,7 +10,7 @@ export function makeCertificate(folder: string, name: string): void {
   execFileSync('openssl', ['req', ...how, ...who, ...files], { stdio: 'pipe' })
 }
 
-/** Why tests that need one are skipped: an option of node:test. */
+/** `skip` of node:test: why tests need openssl and cannot have it. */
 export function withoutOpenssl(): string | false {
   try {
     execFileSync('openssl', ['version'], { stdio: 'pipe' })

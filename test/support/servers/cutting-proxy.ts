@@ -1,15 +1,15 @@
-// A server behind a bad network: connections are forwarded to the real server, and a test decides when one is cut.
+// A proxy in place of a bad network: it forwards connections to a server, and a test decides when one is cut.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** Right before what a client sends reaches the server, or when the server has done it and answers. */
+/** Before the request reaches the server, or when the server has executed it and answers. */
 export type Cut = 'before it is done' | 'with the reply lost'
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string
-  /** How often clients have sent something, on all connections together. */
+  /** Number of chunks that clients have sent, on all connections together. */
   sent(): number
-  /** The connection is cut that sends next but so many. */
+  /** Cuts the connection that sends the next chunk after `more` others. */
   cutAfter(more: number, how: Cut): void
   wasCut(): boolean
 }

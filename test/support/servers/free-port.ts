@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Below the ports that systems give to outgoing connections: while a server is away, a client that tries again might
- * otherwise be given this very port for itself, and be connected to itself.
+ * Returns a port below those that systems use for outgoing connections. Otherwise a client that retries while its
+ * server is away may be given that very port, and connect to itself.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; ; tries++) {

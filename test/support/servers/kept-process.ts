@@ -1,5 +1,5 @@
-// Has one program as its child, and ends it, and removes its folder, when the channel to its own parent closes, by
-// whatever (SIGKILL too).
+// Runs one program as its child. When its own parent is gone, for whatever reason, SIGKILL included, it ends the
+// program and removes the program's folder.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'

@@ -1,11 +1,11 @@
-// The programs that tests start and npm does not bring.
+// The programs that tests start and npm does not install.
 import { execFileSync } from 'node:child_process'
 
 export interface Program {
   readonly name: string
-  /** A command, or a path. */
+  /** A command or a path. */
   readonly command: string
-  /** What is not tested without it. */
+  /** What cannot be tested without the program. */
   readonly tests: string
 }
 
@@ -23,9 +23,9 @@ export const programs = {
   },
 } satisfies { readonly [name: string]: Program }
 
-/** The path of a program. Throws where it is not installed. */
+/** Returns the path of a program. Throws if it is not installed. */
 export function findProgram({ name, command }: Program): string {
-  // Debian puts servers where only root looks
+  // Debian installs servers in folders that are only on root's PATH
   const places = `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin`
   try {
     return execFileSync('which', [command], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()

@@ -1,4 +1,5 @@
-// What the supervisor has to know about a kind of server.
+// What the supervisor needs to know about a kind of server.
+
 /** Servers that store runs. */
 export type ServerKind = 'postgres' | 'redis'
 /** Every program that tests start. */
@@ -10,7 +11,7 @@ export interface User {
 }
 
 export interface ServerPlace {
-  /** In which everything of it is. */
+  /** The folder of the server: data, settings, keys. */
   readonly folder: string
   /** The user that executes it. Default: the current user. */
   readonly user: User | undefined
@@ -21,14 +22,14 @@ export interface ServerPlace {
 export type Launch = readonly [program: string, parameters: readonly string[]]
 
 export interface ServerProgram {
-  /** Makes what it needs. `run` resolves when a program has ended well. Rejects where it is not to be had here. */
+  /** Creates the server's files. `run` executes a program to its end. Rejects if the server is not installed. */
   prepare(place: ServerPlace, run: (launch: Launch) => Promise<void>): Promise<void>
   launch(place: ServerPlace, port: number, settings: { readonly [name: string]: string | number }): Launch
-  /** What it says when it can be used. */
+  /** The line of the log that says that the server is ready. */
   readonly ready: string
-  /** Hard: what was in its memory is gone, and it recovers from its log when it starts again. */
+  /** Ends the server at once: it loses its memory, and recovers from its log when it starts again. */
   readonly killedBy: NodeJS.Signals
   readonly stoppedBy: NodeJS.Signals
-  /** Root may execute it, too. */
-  readonly asWhoever?: true
+  /** Whether root may execute it, too. */
+  readonly anyUser?: true
 }

@@ -12,7 +12,7 @@ import { startServer } from './server.ts'
 import { without } from './shared-server.ts'
 
 describe('the PostgreSQL server of the tests', { skip: await without('postgres') }, () => {
-  test('killed hard and started again it has its port and what was committed', async () => {
+  test('a server that was killed and started again has the same port and all committed data', async () => {
     await using server = await startServer('postgres')
     await ask(server.url, 'create table kept (number int)')
     await ask(server.url, 'insert into kept values (7)')
@@ -25,7 +25,7 @@ describe('the PostgreSQL server of the tests', { skip: await without('postgres')
     assert.deepEqual(await ask(server.url, 'select number from kept'), [{ number: 7 }])
   })
 
-  test('it is gone with its folder when the process that started it is killed with SIGKILL', async () => {
+  test('a server and its folder are gone when the process that started it is killed with SIGKILL', async () => {
     const program = `
       import { startServer } from '${new URL('server.ts', import.meta.url).href}'
       const server = await startServer('postgres')
@@ -42,7 +42,7 @@ describe('the PostgreSQL server of the tests', { skip: await without('postgres')
     while (isThere(pid) || existsSync(folder)) await passes(20)
   })
 
-  test('a schema that a test is over with is empty for the next one', async () => {
+  test('a schema is empty when another test reuses it', async () => {
     const used = await fill()
     await using next = await freshSchema()
     assert.equal(next.schema, used)

@@ -1,5 +1,5 @@
-// A server of the tests, on loopback and a free port, in a temporary folder. It can be killed and started again with
-// the same port and data, and is gone when this process is (supervisor.ts).
+// A server for tests, on loopback and a free port, in a temporary folder. It can be killed and started again with the
+// same port and data, and ends with this process (supervisor.ts).
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -8,29 +8,29 @@ import { quickFolder } from '../quick-folder.ts'
 import type { ProgramKind } from './server-program.ts'
 
 export interface ServerOptions {
-  /** Syncs to a disk, as servers of users do. Default: nothing is synced, and all is in memory where there is room. */
+  /** Sync to a disk, as in production. Default: nothing is synced, and everything is in memory if there is room. */
   readonly durable?: boolean
-  /** In which folder to make the server's own. */
+  /** Where to create the server's folder. */
   readonly parent?: string
   readonly settings?: { readonly [name: string]: string | number }
-  /** Files to lie beside the data folder, such as `server.key`, readable for the server alone. */
+  /** Files next to the data folder, such as `server.key`, which only the server can read. */
   readonly files?: { readonly [name: string]: string }
-  /** Variables of its environment, beside ours. */
+  /** Environment variables, in addition to those of this process. */
   readonly env?: { readonly [name: string]: string }
 }
 
 export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
-  /** Its folder, in which `data` is; gone after the end. */
+  /** The server's folder, which contains `data`. Removed on disposal. */
   readonly folder: string
-  /** Its process id, undefined while it is away, and the end of its log. */
+  /** The server's process id, undefined while it is not running, and the end of its log. */
   look(): Promise<{ readonly pid: number | undefined; readonly log: string }>
-  /** Hard: everybody is cut off, and what was not in its log is gone. */
+  /** Ends the server at once: connections break, and what was not in its log is lost. */
   kill(): Promise<void>
-  /** As an administrator does: everybody is cut off, and nothing is left to recover. */
+  /** Shuts the server down as an administrator does: connections break, and nothing is lost. */
   stop(): Promise<void>
-  /** Starts it again after it was killed or stopped, or has ended. A no-op while it runs. */
+  /** Starts the server again after it was killed, was stopped or ended. A no-op while it runs. */
   start(): Promise<void>
 }
 
@@ -62,15 +62,15 @@ const kinds = {
   },
   redis: {
     usual: { appendonly: 'yes', appendfsync: 'always', save: '' },
-    // a sync of what is in memory costs nothing
+    // syncing to memory costs nothing
     unsynced: {},
     url: (password: string, port: number) => `redis://:${password}@127.0.0.1:${port}`,
   },
-  // its addresses are in its file (restate-cluster.ts)
+  // its addresses are in its configuration (restate-cluster.ts)
   restate: { usual: {}, unsynced: {}, url: () => '' },
 } as const
 
-/** Rejects where it cannot be started, with the reason. */
+/** Rejects with the reason if the server cannot be started. */
 export async function startServer(
   kind: ProgramKind,
   { durable = false, ...given }: ServerOptions = {},
@@ -86,18 +86,18 @@ export async function startServer(
   const supervisor = fork(join(import.meta.dirname, 'supervisor.ts'), [JSON.stringify(plan)], {
     execArgv: [],
     stdio: 'ignore',
-    // Ctrl+C ends the tests, and the supervisor ends after them
+    // Ctrl+C ends the tests, not the supervisor, which ends after them
     detached: true,
   })
   const gone = once(supervisor, 'exit')
   const answered = async (): Promise<Answer> => {
-    // it is waited for while it is awaited, and does not keep this process alive otherwise
+    // the supervisor keeps this process alive only while an answer is awaited
     supervisor.ref()
     supervisor.channel?.ref()
     try {
-      const said = await Promise.race([once(supervisor, 'message'), gone.then(() => undefined)])
-      if (said === undefined) throw new Error(`the process that starts ${kind} ended without a word`)
-      const answer = said[0] as Answer
+      const messages = await Promise.race([once(supervisor, 'message'), gone.then(() => undefined)])
+      if (messages === undefined) throw new Error(`the process that starts ${kind} ended without an answer`)
+      const answer = messages[0] as Answer
       if (answer.error === undefined) return answer
       throw new Error(`${kind}: ${answer.did} failed: ${answer.error}`)
     } finally {
@@ -105,15 +105,15 @@ export async function startServer(
       supervisor.channel?.unref()
     }
   }
-  /** One at a time: answers have no other name than their order. */
-  let told: Promise<unknown> = Promise.resolve()
+  /** The last command. One at a time is sent, since answers are matched by their order. */
+  let previous: Promise<unknown> = Promise.resolve()
   const tell = (command: Command): Promise<Answer> => {
-    const answer = told.then(() => {
-      const heard = answered()
+    const answer = previous.then(() => {
+      const awaited = answered()
       supervisor.send(command)
-      return heard
+      return awaited
     })
-    told = answer.catch(() => undefined)
+    previous = answer.catch(() => undefined)
     return answer
   }
   const act = async (command: Command): Promise<void> => void (await tell(command))

@@ -1,10 +1,10 @@
-// The servers that tests share: started by `npm test` for all of its processes, named in the environment, or started by
-// this process on first use and gone with it.
+// The servers that tests share: `npm test` starts them for all of its processes and passes their URLs in environment
+// variables. Otherwise this process starts them on first use, and they end with it.
 import { isCi } from '../ci.ts'
 import type { ServerKind } from './server-program.ts'
 import { startServer } from './server.ts'
 
-/** What says which: a URL, or a sentence that says why there is none. */
+/** Environment variables with a URL, or with a sentence that says why there is no server. */
 export const variables: { readonly [kind in ServerKind]: string } = {
   postgres: 'REPRISE_TEST_POSTGRES',
   redis: 'REPRISE_TEST_REDIS',
@@ -12,16 +12,14 @@ export const variables: { readonly [kind in ServerKind]: string } = {
 
 const known = new Map<ServerKind, Promise<{ readonly url: string }>>()
 
-/** Rejects where no server can be started. */
+/** Rejects if no server can be started. */
 export function sharedServer(kind: ServerKind): Promise<{ readonly url: string }> {
   const server = known.get(kind) ?? find(kind)
   known.set(kind, server)
   return server
 }
 
-/**
- * Why tests over such a server are skipped: an option of node:test. In CI they never are: there the reason is an error.
- */
+/** `skip` of node:test: why tests need this server and cannot have it. Rejects in CI, where none may be skipped. */
 export async function without(kind: ServerKind): Promise<string | false> {
   try {
     await sharedServer(kind)

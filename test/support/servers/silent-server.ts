@@ -1,4 +1,4 @@
-// A server that hangs: it accepts connections and answers nothing.
+// A server that hangs: it accepts connections and never answers.
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 

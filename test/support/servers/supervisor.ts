@@ -1,6 +1,6 @@
-// A process that has one server as its child, and outlives whoever asked for it just as long as it takes to end that:
-// when the channel to its parent closes, by whatever (SIGKILL too), the server is ended and its folder removed. Its
-// argument is the ServerPlan; it answers each command (server.ts) when it is done.
+// A process that has one server as its child. When its own parent is gone, for whatever reason, SIGKILL included, it
+// ends the server and removes its folder. Its argument is the ServerPlan; it answers each command (server.ts) when it
+// has executed it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
@@ -13,14 +13,14 @@ import type { Launch, ServerProgram } from './server-program.ts'
 
 const { kind, parent, settings, files, env } = JSON.parse(process.argv[2] ?? '') as ServerPlan
 const { program } = (await import(`../${kind}/${kind}-program.ts`)) as { program: ServerProgram }
-const user = program.asWhoever ? undefined : unprivileged()
+const user = program.anyUser ? undefined : unprivileged()
 const password = randomBytes(12).toString('hex')
 let folder = ''
 let port = 0
-/** What is running: what prepares the server, then the server. */
+/** The running process: a program that prepares the server, or the server. */
 let child: ChildProcess | undefined
 let log = ''
-const said = new EventEmitter()
+const logEvents = new EventEmitter()
 
 async function answer(command: Command | 'prepare'): Promise<void> {
   let error: string | undefined
@@ -36,7 +36,7 @@ async function answer(command: Command | 'prepare'): Promise<void> {
 const does: { readonly [command in Command | 'prepare']: () => Promise<void> } = {
   async prepare() {
     folder = await mkdtemp(join(parent, `reprise-${kind}-`))
-    // the server's user passes through it
+    // the server's user must be able to enter it
     await chmod(folder, 0o711)
     for (const [name, text] of Object.entries(files)) {
       await writeFile(join(folder, name), text, { mode: 0o600 })
@@ -58,7 +58,7 @@ const does: { readonly [command in Command | 'prepare']: () => Promise<void> } =
 
 process.on('message', (command: Command) => void answer(command))
 process.once('disconnect', () => void leave())
-// Ctrl+C reaches the runner of the tests, whose end closes the channel to this process
+// Ctrl+C ends the test runner, which closes the channel to this process
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 await answer('prepare')
 
@@ -91,14 +91,14 @@ function launch([path, parameters]: Launch): void {
   for (const stream of [launched.stdout, launched.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-4000)
-      said.emit('more')
+      logEvents.emit('more')
     })
   }
   launched.once('exit', () => (child = undefined))
   launched.once('error', () => (child = undefined))
 }
 
-/** The exit code of what is running, or the signal that ended it; undefined when nothing is. */
+/** The exit code of the running process, or the signal that ended it; undefined if none is running. */
 async function exit(): Promise<number | string | undefined> {
   if (child === undefined) return undefined
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
@@ -106,5 +106,5 @@ async function exit(): Promise<number | string | undefined> {
 }
 
 async function ready(): Promise<undefined> {
-  while (!log.includes(program.ready)) await once(said, 'more')
+  while (!log.includes(program.ready)) await once(logEvents, 'more')
 }

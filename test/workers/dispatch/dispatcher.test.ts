@@ -270,7 +270,7 @@ test('a slice ends in time after a garbage collection', async () => {
   const begun: string[] = []
   const take = async (name: string): Promise<void> => {
     begun.push(name)
-    // enough that memory is cleaned up a few times
+    // enough for several garbage collections
     for (let time = 0; time < 20; time++)
       await wait(
         1,
@@ -370,7 +370,7 @@ test('once is refused with a dispatcher that calls the worker, naming both', asy
   const { dispatcher } = queue()
   await assert.rejects(startWorker([claims(memoryStore())], { dispatcher, once: true }), {
     code: 'OPTION_INVALID',
-    message: /once is true and the dispatcher queue calls this worker/,
+    message: /once cannot be combined with the dispatcher queue, which calls this worker/,
   })
   await assert.rejects(startWorker([claims(memoryStore())], { dispatcher: { name: 'x' } as never }), {
     code: 'OPTION_INVALID',

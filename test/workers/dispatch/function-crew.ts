@@ -11,10 +11,10 @@ export const callsPerTask = 3
 
 export interface FunctionCrewOptions {
   readonly store: string
-  /** Where it counts, and records where it hung. */
+  /** The folder in which it counts calls and records where it hung. */
   readonly folder: string
   readonly tasks: number
-  /** Hears that it hangs. */
+  /** Called when the tool hangs. */
   readonly hangs?: () => void
 }
 

@@ -1,5 +1,5 @@
-// One instance of a function: a process that answers calls on a port, and says when it hangs. It takes one step for
-// each call.
+// One instance of a function: a process that answers calls on a port, executes one step per call, and reports when it
+// hangs.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { advanceHandler } from 'reprise/http'

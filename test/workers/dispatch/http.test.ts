@@ -1,4 +1,4 @@
-// Functions that are called by HTTP: `advanceHandler` behind a real server, and the dispatcher that calls it.
+// Functions that are called over HTTP: `advanceHandler` behind a real server, and the dispatcher that calls it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -49,7 +49,7 @@ async function said(answer: Promise<Response> | Response): Promise<Said> {
   }
 }
 
-/** Tasks that take a step each; a slice ends after the first of them. */
+/** Tasks of one step each. A slice ends after the first. */
 function sliced(options: Partial<AdvanceHandlerOptions> = {}) {
   const done: string[] = []
   const take = (name: string): Promise<void> => wait(5).then(() => void done.push(name))
@@ -140,7 +140,7 @@ test('calls with a bad signature are refused before the body is parsed', async (
     [{ header: '' }, 401, /no header reprise-signature/],
     [{ header: 'v1=deadbeef' }, 401, /no header reprise-signature/],
     [{ by: 'another secret of some length' }, 401, /another secret, or was changed/],
-    [{ at: now - 60_000 }, 401, /signed 60 seconds ago by the clock here, which is more than the 10/],
+    [{ at: now - 60_000 }, 401, /signed 60 seconds ago by the clock here, more than the allowed 10/],
     [{ at: now + 60_000 }, 401, /signed (60|59) seconds from now by the clock here/],
     [{ method: 'GET' }, 405, /the method is GET; use POST/],
     [{ body: 'x'.repeat(70_000) }, 413, /larger than 65536 bytes/],
@@ -238,7 +238,7 @@ test('invalid options are refused with their value, except the secret', () => {
   })
 })
 
-/** A server on loopback that answers by a handler. */
+/** Serves a handler on loopback. */
 async function serve(handler: (request: Request) => Promise<Response>) {
   const server = createServer(async (incoming, outgoing) => {
     const chunks = await Array.fromAsync(incoming)

@@ -1,6 +1,5 @@
-// A platform that executes functions: for every call it starts an instance, hands the call on, and kills the instance
-// by SIGKILL, as soon as it has answered or has reached its limit, which it does when it hangs. Now and then an
-// instance is killed before it is called at all.
+// A platform that executes functions. For every call it starts an instance, forwards the call, and kills the instance
+// by SIGKILL as soon as the instance has answered or hangs. Now and then it kills an instance before the call.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,7 +10,7 @@ import { bundle } from '../../support/bundle.ts'
 
 export interface Platform extends AsyncDisposable {
   readonly url: string
-  /** How many instances were killed: when they hung, and in all. */
+  /** Number of killed instances: those that hung, and all. */
   kills(): { readonly hung: number; readonly all: number }
 }
 

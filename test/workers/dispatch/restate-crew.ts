@@ -1,4 +1,4 @@
-// What the tests of Restate share: crews, a worker in this process, and what Restate says about its calls.
+// Shared by the tests of Restate: crews, a worker in this process, and the state of calls in Restate.
 import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'
 import { restateDispatcher, type RestateOptions } from 'reprise/restate'
 import { startWorker, type Worker, type WorkerEvent, type WorkerOptions } from 'reprise/workers'
@@ -29,7 +29,7 @@ export interface RestateWorker extends AsyncDisposable {
   readonly url: string
 }
 
-/** Resolves when Restate knows it. */
+/** Starts a worker. Resolves when it is registered with Restate. */
 export async function startRestateWorker(
   { ingress, admin }: RestateCluster,
   crews: readonly Crew[],
@@ -49,7 +49,7 @@ export const leftAs =
   (event: WorkerEvent): boolean =>
     event.type === 'left' && event.runId === runId && event.outcome === outcome
 
-/** What it knows of the calls for a run. */
+/** The calls for a run that Restate knows. */
 export async function callsOf({ admin }: RestateCluster, runId: string): Promise<readonly Invocation[]> {
   const query = `select id, target_service_name as service, status, completion_result, retry_count, last_failure from sys_invocation where target_service_key = '${runId}' order by created_at`
   const headers = { 'content-type': 'application/json', accept: 'application/json' }

@@ -160,7 +160,7 @@ test('run ids of any characters reach Restate', { skip }, async () => {
   for (const id of ids) await ear.until(leftAs(id, 'completed'))
 })
 
-test('a run whose next call was given up is continued by the next worker', { skip }, async () => {
+test('a run whose scheduled call Restate abandoned is continued by the next worker', { skip }, async () => {
   await using on = await stage()
   const { crew, hasBegun, go } = slow(on.url as never, { name: 'given-up' })
   on.use(crew)
@@ -186,7 +186,7 @@ test('the next worker resends wakes whose calls are lost', { skip }, async () =>
   await crew.enqueue({ id: 'k-1', inputs: { notes: 'x' } })
   const first = hearing()
   {
-    // Restate calls where the one before it was
+    // the next worker has the address of the one before, which Restate calls
     const dispatcher = restateDispatcher({ ingress, admin: false, port: 0 })
     await using _ = await startWorker([crew], { dispatcher, onEvent: first.onEvent })
     await first.until(({ type }) => type === 'woken')
@@ -207,7 +207,7 @@ test('a worker registers again with a Restate that lost its state', { skip }, as
   await ear.until(leftAs('f-1', 'completed'))
 })
 
-/** No call for the run is left. */
+/** Resolves when no call for the run is left. */
 async function untilGivenUp(restate: RestateCluster, runId: string): Promise<void> {
   const isOpen = async (): Promise<boolean> =>
     (await callsOf(restate, runId)).some(({ status }) => status !== 'completed')

@@ -1,4 +1,4 @@
-// The sweep alone, over a list of what is ready and a clock that is the test's.
+// The sweep alone, with a list of ready runs and a fake clock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { journalVersion } from 'reprise/journal'
@@ -21,14 +21,14 @@ const crewNamed = (name: string, maxRuns?: number) =>
 
 interface Swept {
   readonly crews?: readonly ServedCrew[]
-  /** What is ready at a time in seconds. */
+  /** The runs that are ready at a time in seconds. */
   readonly ready: (second: number) => readonly ReadyRun[]
-  /** Throws for what cannot be told. */
+  /** Throws if the wake cannot be sent. */
   readonly wake: (runId: string, second: number) => void
   readonly seconds: number
 }
 
-/** Looks once a second. Gives what was tried, as `run@second`, and the events. */
+/** Sweeps once a second. Returns the attempted wakes, as `run@second`, and the events. */
 async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Swept) {
   const tried: string[] = []
   const events: string[] = []
@@ -55,7 +55,7 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
     monotonic: () => second * 1_000,
     random: Math.random,
     async sleep(ms: number, signal: AbortSignal) {
-      // only the pause between two looks takes time; a second, whatever its jitter
+      // only the pause between two polls takes time: a second, whatever its jitter
       if (ms >= pollMs * 2) return new Promise<never>((_, reject) => signal.addEventListener('abort', reject))
       await new Promise((resolve) => setImmediate(resolve))
       if (signal.aborted) throw new Error('rung')
@@ -63,7 +63,8 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
     },
   }
   const served = { store, crews, claim: async () => [] }
-  const report = ({ type }: WorkerEvent | { type: 'store-asked' }) => void (type === 'store-asked' || events.push(type))
+  const report = ({ type }: WorkerEvent | { type: 'store-polled' }) =>
+    void (type === 'store-polled' || events.push(type))
   await sweepStore(served, {
     dispatcher,
     progress: newInProgress(10),
@@ -90,7 +91,7 @@ test('a run whose wake fails does not hold up others', async () => {
   assert.ok(tried.length < 10, 'and is tried later each time')
 })
 
-test('a dispatcher that was away for a moment is soon woken for many runs', async () => {
+test('many runs whose wakes failed are woken again soon after a short outage of the dispatcher', async () => {
   const ids = Array.from({ length: 40 }, (_, index) => `r${index}`)
   const { tried, events } = await swept({
     ready: () => ids.map((id) => run(id)),

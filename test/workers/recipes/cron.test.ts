@@ -1,4 +1,4 @@
-// A cron job in place of a worker that stays: the command line over a store, and a route that has functions called.
+// Cron jobs in place of a long-running worker: the command line, and a route that calls functions.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { callsPerTask, functionCrew } from '../dispatch/function-crew.ts'
 import { startPlatform } from '../dispatch/platform.ts'
 import { claims } from '../worker-crews.ts'
 
-/** Pays once, which appends a line to a file, and then hangs if asked to. */
+/** Pays once, by appending a line to a file, and then hangs if requested. */
 const paying = `${imports}
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 const model = scriptedModel(['a', 'b'].flatMap((claim) => [
@@ -40,7 +40,7 @@ const clerk = new Agent({ role: 'Clerk', goal: 'Help', model, tools: [pay] })
 export const crew = new Crew({ name: 'paying', tasks: [new Task({ name: 'pay', description: 'Pay {claim}', agent: clerk })] })
 `
 
-test('worker --once, started by cron again and again, leaves what another is at and continues what a killed one left', async () => {
+test('worker --once, started by cron again and again, skips runs of live workers and continues those of killed ones', async () => {
   await using folder = await project(paying)
   for (const claim of ['a', 'b']) await folder.reprise('enqueue', 'crew.ts', '--id', claim, '--input', `claim=${claim}`)
   const cron = ['worker', 'crew.ts', '--once', '--concurrency', '1']

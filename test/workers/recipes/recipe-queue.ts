@@ -1,4 +1,4 @@
-// The recipes of examples/recipes, each with its queue in a part of a server of its own.
+// The recipes of examples/recipes, each with its queue in its own part of a server.
 import { Queue } from 'bullmq'
 import { Logger } from 'graphile-worker'
 import pg from 'pg'
@@ -15,18 +15,18 @@ export interface RecipeQueue extends AsyncDisposable {
   jobs(queue: string): Promise<{ readonly waiting: number; readonly begun: number; readonly failed: number }>
   /** Loses every job that waits. */
   lose(queue: string): Promise<void>
-  /** Removes everything in its part of the server. */
+  /** Removes the queue's part of the server. */
   clear(): Promise<void>
 }
 
-/** By the server that each needs. */
+/** The recipes by the server that each needs. */
 export const recipes = { 'pg-boss': 'postgres', 'graphile-worker': 'postgres', bullmq: 'redis' } as const
 export type Recipe = keyof typeof recipes
 
 export interface RecipePlace {
   readonly recipe: Recipe
   readonly server: string
-  /** Of letters, digits and `_`. */
+  /** Has letters, digits and `_`. */
   readonly part: string
 }
 

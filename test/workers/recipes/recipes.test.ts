@@ -1,4 +1,4 @@
-// Queues that people have, as the dispatcher, each with the real library and a real server.
+// Popular queues as dispatchers, each with the real library and a real server.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
   const store = recipes[recipe]
   const skip = await without(store)
 
-  // a kill takes seconds: those of one queue in PostgreSQL do for both, but for the full matrix
+  // a kill takes seconds: outside of the full matrix, one of the two queues in PostgreSQL is enough
   const calm = recipe === 'graphile-worker' && !isFull && 'only with npm run test:full'
   test(
     `${crowd.runs} runs that ${recipe} gives to workers that are killed in once calls end as undisturbed ones`,
@@ -116,12 +116,12 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
   )
 }
 
-/** What is done leaves nothing behind. A job may be completed some time after its run. */
+/** Waits until no jobs are left. A job may be completed some time after its run. */
 async function untilEmpty(queue: RecipeQueue, name: string): Promise<void> {
   while (Object.values(await queue.jobs(name)).some((count) => count > 0)) await wait(20)
 }
 
-/** Steps that take longer than a slice, and before it pays, it asks. */
+/** A crew whose steps take longer than a slice, and which asks before it pays. */
 function asking(store: Store) {
   const pay = tool({
     name: 'pay',
