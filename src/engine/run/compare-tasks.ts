@@ -12,7 +12,7 @@
 import { defined, nearest } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
-import { changedFields, describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
+import { describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
@@ -24,7 +24,6 @@ import { readRun } from '../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
-import { runOutputs } from './task-context.ts'
 
 export interface TaskComparison {
   /** How the crew's tasks differ from the run's; undefined where they do not. */
@@ -105,8 +104,6 @@ export async function compareTasks(
     } else if (task.child && row && store && row.status !== 'completed') {
       used.add(known.name)
       const inner = decisionsWithin(decisions, [known.name])
-      const isDeep = task.child.crew.tasks.some((one) => one.child !== undefined)
-      if (!isDeep && !isChanged(task, attempt, state) && isEmpty(inner)) continue
       const { state: childState } = await readRun(store, row.run)
       const within = await compareTasks(task.child.crew, childState, inner, store).catch((error: unknown) => {
         throw withChildAddress(error, state.run, known.name)
@@ -269,16 +266,6 @@ function changesOf(
     removed: removed.length > 0 ? removed : undefined,
     renamed: renames.size > 0 ? Object.fromEntries([...renames].map(([now, old]) => [old, now])) : undefined,
   })
-}
-
-/** Whether the nested crew is another one than when its run was made, by what both declare. */
-function isChanged(task: TaskDefinition, attempt: AttemptState | undefined, state: RunState): boolean {
-  const now = task.fingerprint(state.inputs, runOutputs(state))
-  return changedFields(attempt?.fingerprint ?? {}, now).some((field) => field.startsWith('crew '))
-}
-
-function isEmpty({ renamed = {}, removed = [] }: TaskDecisions): boolean {
-  return Object.keys(renamed).length === 0 && removed.length === 0
 }
 
 /** Why the work in progress cannot be continued by the task that has its name now. */
