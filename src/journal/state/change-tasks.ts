@@ -1,6 +1,6 @@
 // The tasks of a run, and how a resume changes them: a renamed task keeps its record under the new name, and the open
 // work of a removed task is given up.
-import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges, LostEntries } from '../entries.ts'
+import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges, TaskTexts, LostEntries } from '../entries.ts'
 import type { RunState, TaskState, QuestionState, AttemptState } from './state.ts'
 import { ownMember } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
@@ -95,6 +95,15 @@ export function fillInInputs(template: string, { inputs }: Pick<RunState, 'input
     const value = ownMember(inputs, name)
     return value === undefined ? undefined : inputAsText(value)
   })
+}
+
+/** Once there is an output, the texts that it was made with: a fork may have other inputs, and today's code others. */
+export function taskTexts({ description, expectedOutput, output }: TaskState, run: Pick<RunState, 'inputs'>): TaskTexts {
+  if (output?.texts) return output.texts
+  return {
+    description: fillInInputs(description, run),
+    ...(expectedOutput === undefined ? {} : { expectedOutput: fillInInputs(expectedOutput, run) }),
+  }
 }
 
 // Gives up work: attempts that nothing continues, and questions that need no answer any more.

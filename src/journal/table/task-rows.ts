@@ -23,6 +23,7 @@ import {
   excludeEntries,
   forgetOutput,
   restartTask,
+  taskTexts,
   undoSkips,
   voidAttempts,
   withdrawQuestions,
@@ -124,7 +125,7 @@ export const taskRows: EntryRows<'task'> = {
       delete task.error
       delete task.final
       if (entry.condition) task.condition = entry.condition
-      state.attempts.set(path, newAttempt(state, entry))
+      state.attempts.set(path, { ...newAttempt(state, entry), texts: taskTexts(task, state) })
     },
   },
   'task.completed': {
@@ -163,6 +164,7 @@ export const taskRows: EntryRows<'task'> = {
         structured: entry.structured,
         ...(entry.within === undefined ? {} : { within: entry.within }),
         ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
+        ...(attempt.texts ? { texts: attempt.texts } : {}),
         usage: spentOn(state, task),
         startedAt: task.startedAt ?? attempt.startedAt,
         completedAt: entry.at,
@@ -234,6 +236,7 @@ export const taskRows: EntryRows<'task'> = {
       const edited: StoredOutput = {
         raw: entry.raw,
         structured: entry.structured,
+        texts: taskTexts(task, state),
         usage: spentOn(state, task),
         startedAt: task.startedAt ?? entry.at,
         completedAt: entry.at,
