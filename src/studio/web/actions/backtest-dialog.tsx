@@ -165,7 +165,7 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
 
 function sumWords({ estimate, execute }: BacktestPlan): string {
   if (!estimate) return 'The cost is unknown: the task never completed, or started runs that are not counted.'
-  if (estimate.usage.calls === 0) return 'Made no model calls before.'
+  if (estimate.usage.calls === 0) return 'No model calls expected.'
   const tokens = amount((estimate.usage.input + estimate.usage.output) * execute)
   const cost = estimate.cost === undefined ? 'at an unknown price' : dollars(estimate.cost * execute)
   return `Expected: about ${tokens} tokens, ${cost}.`
