@@ -24,6 +24,7 @@ import { rootRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Lease, ClaimLimits } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { describeStop } from '../../runs/status.ts'
 import { recordedFailure } from '../result/result.ts'
 import { enterHere } from './resume.ts'
 import { executeHere } from '../started-run.ts'
@@ -56,8 +57,11 @@ export type AdvanceOutcome =
   | { readonly status: 'completed' | 'cancelled' }
   /** Time was up between two steps, or the signal aborted. The run is ready to be advanced again. */
   | { readonly status: 'more' }
-  /** The run waits for a person to answer or resume it; with `at`, it waits until that time, in ms since 1970. */
-  | { readonly status: 'waiting'; readonly at?: number }
+  /**
+   * The run waits for a person to answer or resume it; with `at`, it waits until that time, in ms since 1970. `why`, if
+   * it was given up, or has recorded work that its crew has no task for.
+   */
+  | { readonly status: 'waiting'; readonly at?: number; readonly why?: string }
   /** With `retryAt`, in ms since 1970: the run is due for a retry then. Without it, only a resume retries the run. */
   | { readonly status: 'failed'; readonly error: RepriseError; readonly retryAt?: number }
   /** Another process executes the run and holds its lease until then. */
@@ -165,7 +169,10 @@ export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
   if (state.status === 'failed') return failedOutcome(state, recordedFailure(state))
   if (isDue(state, now)) return { status: 'more' }
   const at = dueAt(state)
-  return typeof at === 'number' ? { status: 'waiting', at } : { status: 'waiting' }
+  if (typeof at === 'number') return { status: 'waiting', at }
+  const { run: runId, suspended } = state
+  const isParked = suspended?.reason === 'takeovers' || suspended?.reason === 'tasks-changed'
+  return { status: 'waiting', ...(isParked ? { why: `it ${describeStop({ runId, suspended })}` } : {}) }
 }
 
 /** A recorded failure is an outcome; any other error isn't the run's. */
