@@ -335,8 +335,3 @@ export function outageError(url: string, why: string, sent: CallStage, cause: un
         { cause },
       )
 }
-
-/** If none of a host's addresses can be reached, Node throws an AggregateError without a message. */
-export function errorReason(error: unknown): string {
-  return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
-}
