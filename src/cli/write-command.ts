@@ -47,14 +47,16 @@ export interface Call extends CrewLocation {
   readonly inputs: readonly string[]
 }
 
-/** Where runs are kept: the URL of the store, or the crew's file for a store that only that file can open. */
-export type StoreLocation = { readonly store: string } | 'file'
+/** Where runs are kept: a URL, the crew's file for a store that only it can open, or the memory of this process. */
+export type StoreLocation = { readonly store: string } | 'file' | 'memory'
 
 export interface Commands {
   /** `npx reprise resume claim-1` */
   command(next: CommandNext): string
   /** `continue with: npx reprise resume claim-1` */
   advice(next: CommandNext): string
+  /** Whether the step is about a run that ends with this process, since its store is in memory. */
+  isGone(next: CommandNext): boolean
   /** The file of the crew that this call was given. */
   readonly file: string | undefined
   /** Sets where the runs of this call's crew are, if commands that load no crew would look elsewhere. */
@@ -118,7 +120,8 @@ export function writeCommands(typedCall: Call): Commands {
     if (takes === 'nothing') return []
     // the crew's file locates its runs
     const hasFile = takes === 'crew' || takes === 'file'
-    if (call.store !== undefined || hasFile || kept === undefined) return flag('--store', call.store)
+    if (call.store !== undefined || hasFile || kept === undefined || kept === 'memory')
+      return flag('--store', call.store)
     return kept === 'file' ? fileWords(name, call.file) : flag('--store', kept.store)
   }
 
@@ -144,10 +147,15 @@ export function writeCommands(typedCall: Call): Commands {
     }
   }
 
+  function isGone(next: CommandNext): boolean {
+    return 'runId' in next && (call.store === undefined ? kept === 'memory' : isMemory(call.store))
+  }
+
   return {
     file: call.file,
     command,
-    advice: (next) => `${'to' in next ? next.to : purposes[next.type]} with: ${command(next)}`,
+    isGone,
+    advice: (next) => isGone(next) ? goneWords : `${'to' in next ? next.to : purposes[next.type]} with: ${command(next)}`,
     setStore: (place) => void (kept = place),
     setCrew: (module) => void (made = module),
     forCrew(module) {
@@ -157,6 +165,12 @@ export function writeCommands(typedCall: Call): Commands {
       return commands
     },
   }
+}
+
+const goneWords = 'its store is in memory, so the run ends with this process: name another store with --store'
+
+export function isMemory(url: string): boolean {
+  return /^memory:/i.test(url)
 }
 
 /** Where a run's crew is, if the file still exists. Without `file`: in the usual file. */
