@@ -5,7 +5,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { projectFolder } from '../crew/open-crew.ts'
 import type { CrewModule } from '../journal/entries.ts'
-import { purposes, type NextAction, type NextStep } from '../base/next.ts'
+import { purpose, type NextAction, type NextStep } from '../base/next.ts'
 import { ownMember } from '../base/options.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from '../text/words.ts'
@@ -138,6 +138,8 @@ export function writeCommands(typedCall: Call): Commands {
         const words = withoutOption(withoutOption(call.words, '--file'), '--crew')
         return again([...optionWords('--file', file), ...optionWords('--crew', crew)], undefined, words)
       }
+      case 'rename':
+        return again(Object.entries(next.renamed).flatMap(([old, now]) => ['--renamed', `${old}=${now}`]))
       case 'import':
         return again(['--as', next.as])
       case 'fork':
@@ -155,7 +157,7 @@ export function writeCommands(typedCall: Call): Commands {
     file: call.file,
     command,
     isGone,
-    advice: (next) => isGone(next) ? goneWords : `${'to' in next ? next.to : purposes[next.type]} with: ${command(next)}`,
+    advice: (next) => isGone(next) ? goneWords : `${'to' in next ? next.to : purpose(next)} with: ${command(next)}`,
     setStore: (place) => void (kept = place),
     setCrew: (module) => void (made = module),
     forCrew(module) {
@@ -210,7 +212,7 @@ function isJson(text: string): boolean {
   }
 }
 
-type SimpleAction = Exclude<NextAction, 'give' | 'import' | 'fork'>
+type SimpleAction = Exclude<NextAction, 'give' | 'rename' | 'import' | 'fork'>
 
 const wordsByAction: { readonly [A in SimpleAction]: (next: NextStep<A>) => CommandWords } = {
   resume: ({ runId, changed, renamed = {}, removed = [] }) => ({

@@ -211,10 +211,10 @@ function resolveRenames(
   for (const [old, now] of Object.entries(renamed)) {
     if (old.includes('/') || (!isKnown(state, old) && wasRenamed(state, old, now))) continue
     const refuse = (why: string): never => {
-      throw new RepriseError('OPTION_INVALID', `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: ${why}`)
+      throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, why))
     }
     if (!isKnown(state, old)) refuse(`it has no task ${old}`)
-    if (removed.includes(old)) refuse(`removed has ${old}, too`)
+    if (removed.includes(old)) refuse('it is removed, too')
     if (!taskIn(crew, now))
       refuse(`crew ${crew.name} has no task ${now}; it has ${crew.tasks.map(({ name }) => name).join(', ')}`)
     if (found.has(now)) refuse(`${found.get(now)} becomes ${now}, too`)
@@ -230,24 +230,27 @@ function resolveRenames(
   const moved = new Set(found.values())
   for (const [now, old] of found) {
     if (!hasRecordOf(state, now) || moved.has(now) || removed.includes(now)) continue
-    const words = `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: task ${now} has a record of its own`
-    throw new RepriseError('OPTION_INVALID', words)
+    throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, `task ${now} has a record of its own`))
   }
   return found
+}
+
+function renameRefusal({ run }: RunState, old: string, now: string, why: string): string {
+  return `task ${old} cannot be renamed to ${now} in run ${run}: ${why}`
 }
 
 function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<string> {
   const names = removed.filter((name) => !name.includes('/'))
   const unknown = names.find((name) => !state.tasks.has(name) && state.through !== name)
   if (unknown !== undefined)
-    throw new RepriseError('OPTION_INVALID', `removed has ${unknown}, and run ${state.run} has no such task`)
+    throw new RepriseError('OPTION_INVALID', `task ${unknown} cannot be removed from run ${state.run}: it has no such task`)
   return new Set(names.filter((name) => !state.tasks.get(name)?.removed))
 }
 
 /** `removed` may name a task that the crew has only if an earlier resume recorded the removal. OPTION_INVALID. */
 function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
   if (!wasRemoved(state, name)) {
-    const words = `removed has ${name}, and crew ${crew.name} has that task, which continues; to execute it again, invalidate it`
+    const words = `task ${name} cannot be removed from run ${state.run}: crew ${crew.name} has it, and it continues; to execute it again, invalidate it`
     throw new RepriseError('OPTION_INVALID', words)
   }
   removed.delete(name)
