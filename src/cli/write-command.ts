@@ -157,7 +157,7 @@ export function writeCommands(typedCall: Call): Commands {
     file: call.file,
     command,
     isGone,
-    advice: (next) => isGone(next) ? goneWords : `${'to' in next ? next.to : purpose(next)} with: ${command(next)}`,
+    advice: (next) => (isGone(next) ? goneWords : `${'to' in next ? next.to : purpose(next)} with: ${command(next)}`),
     setStore: (place) => void (kept = place),
     setCrew: (module) => void (made = module),
     forCrew(module) {

@@ -53,7 +53,9 @@ async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew
   throw new Error(row ? `it belongs to crew ${row.crew}, version "${row.version}", now` : 'it was deleted')
 }
 
-function eventOutcome(advanced: AdvanceOutcome): Pick<Extract<WorkerEvent, { type: 'left' }>, 'outcome' | 'at' | 'why' | 'error'> {
+function eventOutcome(
+  advanced: AdvanceOutcome,
+): Pick<Extract<WorkerEvent, { type: 'left' }>, 'outcome' | 'at' | 'why' | 'error'> {
   switch (advanced.status) {
     case 'waiting':
       return { outcome: 'waiting', ...defined({ at: isoTime(advanced.at), why: advanced.why }) }

@@ -144,8 +144,8 @@ export const crew = new Crew({ name: 'pages', tasks, store: 'memory:' })
     assert.doesNotMatch(failed.stderr + waiting.stderr, /reprise (resume|answer)/)
   }
   const [record] = records(await folder.reprise('run', '--input', 'fail=yes', '--json')).slice(-1)
-  const { next, command } = record?.['error'] as { next?: unknown; command?: unknown }
-  assert.deepEqual([next, command], [undefined, undefined])
+  assert.ok(record?.['error'])
+  assert.doesNotMatch(JSON.stringify(record), /"next"|"command"/)
   const kept = await folder.reprise('run', '--input', 'fail=yes', '--id', 'r', '--store', 'sqlite:runs.db')
   assert.match(kept.stderr, /continue with: npx reprise resume r --store sqlite:runs\.db\n/)
 })

@@ -304,6 +304,9 @@ test('a worker of several files prints why it parks a run, and the command that 
   const worked = await folder.reprise('worker', 'crew.ts', 'after.ts', '--once')
   const [, command = ''] = /no task for: book .*; continue with: npx reprise (.*)\n/.exec(worked.stderr) ?? []
   assert.equal(command, 'resume r --renamed book=post --file after.ts')
-  assert.match(worked.stderr, /run r of crew flat: suspended after .*: it has recorded work that its crew has no task for/)
+  assert.match(
+    worked.stderr,
+    /run r of crew flat: suspended after .*: it has recorded work that its crew has no task for/,
+  )
   assert.equal((await folder.reprise(...command.split(' '))).code, 0)
 })

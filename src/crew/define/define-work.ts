@@ -77,7 +77,7 @@ export function parsingIdentity({ schema, version }: Pick<Task, 'schema' | 'vers
   return schema && { schema: schema.json, version: version ?? null }
 }
 
-/** Identity of a nested crew: its tasks, their order and their contexts. Tasks by position: a rename changes nothing. */
+/** Identity of a nested crew: its tasks by position, so that a rename changes nothing, with their contexts. */
 function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
   const positions = new Map(tasks.map(({ name }, index) => [name, index + 1]))
   return [

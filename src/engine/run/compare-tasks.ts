@@ -243,7 +243,10 @@ function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<
   const names = removed.filter((name) => !name.includes('/'))
   const unknown = names.find((name) => !state.tasks.has(name) && state.through !== name)
   if (unknown !== undefined)
-    throw new RepriseError('OPTION_INVALID', `task ${unknown} cannot be removed from run ${state.run}: it has no such task`)
+    throw new RepriseError(
+      'OPTION_INVALID',
+      `task ${unknown} cannot be removed from run ${state.run}: it has no such task`,
+    )
   return new Set(names.filter((name) => !state.tasks.get(name)?.removed))
 }
 

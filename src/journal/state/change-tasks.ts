@@ -98,7 +98,10 @@ export function fillInInputs(template: string, { inputs }: Pick<RunState, 'input
 }
 
 /** Once there is an output, the texts that it was made with: a fork may have other inputs, and today's code others. */
-export function taskTexts({ description, expectedOutput, output }: TaskState, run: Pick<RunState, 'inputs'>): TaskTexts {
+export function taskTexts(
+  { description, expectedOutput, output }: TaskState,
+  run: Pick<RunState, 'inputs'>,
+): TaskTexts {
   if (output?.texts) return output.texts
   return {
     description: fillInInputs(description, run),

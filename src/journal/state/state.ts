@@ -199,7 +199,7 @@ export interface AttemptState {
   readonly request: SentRequest
   readonly fingerprint: Fingerprint
   readonly agent: string
-  /** Of its task, when the attempt started. */
+  /** The task's texts when the attempt started. */
   readonly texts?: TaskTexts
   readonly startedAt: string
   readonly carries?: { readonly path: string; readonly message: string }

@@ -322,8 +322,8 @@ describe('a function task or nested crew:', () => {
     const outer = (renamed: { readonly name?: string; readonly was?: string }) => {
       const first = new Task({ name: 'first', ...renamed, effect: 'read', run: () => 'found' })
       const last = new Task({ name: 'last', context: [first], effect: 'read', run: () => 'told' })
-      const all = new Task({ name: 'all', crew: new Crew({ name: 'inner', tasks: [first, last] }) })
-      return plain([new Task({ name: 'outer', crew: new Crew({ name: 'between', tasks: [all] }) })], store)
+      const nested = new Task({ name: 'all', crew: new Crew({ name: 'inner', tasks: [first, last] }) })
+      return plain([new Task({ name: 'outer', crew: new Crew({ name: 'between', tasks: [nested] }) })], store)
     }
     await outer({}).kickoff({ id: 'first' })
     const crew = outer({ name: 'found', was: 'first' })

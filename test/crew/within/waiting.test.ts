@@ -250,7 +250,10 @@ describe('a kickoff that cannot be a child run', () => {
     }
     const { crew, warnings } = scene({ store, chapterStore: store, run: queue })
     await crew.kickoff({ id: 'b' })
-    assert.match(warnings.join('\n'), /^run first, started by function chapters, [^\n]* since a worker executes it[^\n]*$/)
+    assert.match(
+      warnings.join('\n'),
+      /^run first, started by function chapters, [^\n]* since a worker executes it[^\n]*$/,
+    )
     assert.match(String(await crew.plan({ from: 'chapters' })), /chapters .*unknown, it started runs/)
   })
 
