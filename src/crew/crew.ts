@@ -4,6 +4,7 @@ import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest-case.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type PruneResult, type PruneLimits } from '../runs/prune.ts'
+import { noteUncountedRun } from '../engine/task/function-call.ts'
 import { checkRunId } from '../engine/read/row-summary.ts'
 import type { Prices } from '../models/cost.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
@@ -159,6 +160,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   async enqueue(options?: EnqueueOptions<InputsBy>): Promise<Run<T>> {
     const request = await readEnqueue(options)
     const { runId, notBefore } = await enqueue(this.#open, request)
+    noteUncountedRun(runId, this.name, 'a worker executes it')
     await wakeRun(this.#open, runId, notBefore?.getTime())
     return new Run<T>(this.#open, runId)
   }

@@ -91,7 +91,7 @@ const cases: readonly Case[] = [
     what: 'a resume that refuses changed code',
     crew: asking,
     steps: ['run --id r', '+GOAL=other', 'resume r --changed refuse'],
-    says: /^error: task note failed: it has changed since it was started: agent goal changed; continue with: npx reprise resume r --changed restart$/,
+    says: /^error: task note failed: it has changed since it was started: agent goal changed; start it again with: npx reprise resume r --changed restart$/,
     prints: /^$/,
     code: exitCodes.suspended,
   },

@@ -303,7 +303,7 @@ test("requeue names a crew file that isn't the usual one", async () => {
   assert.match((await folder.reprise('requeue', 'left')).stderr, /start one with: npx reprise worker other\.ts\n$/)
 })
 
-test('a worker of several files prints the command that continues a parked run', async () => {
+test('a worker of several files prints why it parks a run, and the command that continues it', async () => {
   await using folder = await project(claims)
   const flat = (task: string): string =>
     `${imports}\nexport const flat = new Crew({ name: 'flat', tasks: [new Task({ name: '${task}', run: () => 'booked' }), new Task({ name: 'note', run: () => 'noted' })] })\n`
@@ -314,5 +314,9 @@ test('a worker of several files prints the command that continues a parked run',
   const worked = await folder.reprise('worker', 'crew.ts', 'after.ts', '--once')
   const [, command = ''] = /no task for: book .*; continue with: npx reprise (.*)\n/.exec(worked.stderr) ?? []
   assert.equal(command, 'resume r --renamed book=post --file after.ts')
+  assert.match(
+    worked.stderr,
+    /run r of crew flat: suspended after .*: it has recorded work that its crew has no task for/,
+  )
   assert.equal((await folder.reprise(...command.split(' '))).code, 0)
 })

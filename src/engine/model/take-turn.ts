@@ -4,7 +4,7 @@
 // turns stay as they are.
 import type { PinnedRequest, ChatMessage } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import { attemptNumber, attemptPath, turnPath } from '../../journal/paths.ts'
+import { attemptNumber, attemptPath, rootRunId, turnPath } from '../../journal/paths.ts'
 import {
   replyText,
   type AttemptState,
@@ -322,7 +322,7 @@ async function requestOf(
 /** With `effects: 'never'`, leaves out tools that the provider executes and that do more than read. */
 function toolsFor(work: ActiveAttempt): ModelRequest['tools'] {
   const { life, task, attempt } = work
-  const tools = attempt.request.tools.map((tool) => restoreArgs(tool, task.tools))
+  const tools = attempt.request.tools.map((tool) => restoreArgs(tool, task.tools, rootRunId(life.state.run)))
   if (life.state.effects !== 'never') return tools
   return tools.filter(({ name, provider }) => {
     const effect = task.tools.find((tool) => tool.name === name)?.effect

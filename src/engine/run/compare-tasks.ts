@@ -12,7 +12,7 @@
 import { defined, nearest } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
-import { changedFields, describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
+import { describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
@@ -24,7 +24,6 @@ import { readRun } from '../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
-import { runOutputs } from './task-context.ts'
 
 export interface TaskComparison {
   /** How the crew's tasks differ from the run's; undefined where they do not. */
@@ -105,8 +104,6 @@ export async function compareTasks(
     } else if (task.child && row && store && row.status !== 'completed') {
       used.add(known.name)
       const inner = decisionsWithin(decisions, [known.name])
-      const isDeep = task.child.crew.tasks.some((one) => one.child !== undefined)
-      if (!isDeep && !isChanged(task, attempt, state) && isEmpty(inner)) continue
       const { state: childState } = await readRun(store, row.run)
       const within = await compareTasks(task.child.crew, childState, inner, store).catch((error: unknown) => {
         throw withChildAddress(error, state.run, known.name)
@@ -214,10 +211,10 @@ function resolveRenames(
   for (const [old, now] of Object.entries(renamed)) {
     if (old.includes('/') || (!isKnown(state, old) && wasRenamed(state, old, now))) continue
     const refuse = (why: string): never => {
-      throw new RepriseError('OPTION_INVALID', `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: ${why}`)
+      throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, why))
     }
     if (!isKnown(state, old)) refuse(`it has no task ${old}`)
-    if (removed.includes(old)) refuse(`removed has ${old}, too`)
+    if (removed.includes(old)) refuse('it is removed, too')
     if (!taskIn(crew, now))
       refuse(`crew ${crew.name} has no task ${now}; it has ${crew.tasks.map(({ name }) => name).join(', ')}`)
     if (found.has(now)) refuse(`${found.get(now)} becomes ${now}, too`)
@@ -233,24 +230,30 @@ function resolveRenames(
   const moved = new Set(found.values())
   for (const [now, old] of found) {
     if (!hasRecordOf(state, now) || moved.has(now) || removed.includes(now)) continue
-    const words = `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: task ${now} has a record of its own`
-    throw new RepriseError('OPTION_INVALID', words)
+    throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, `task ${now} has a record of its own`))
   }
   return found
+}
+
+function renameRefusal({ run }: RunState, old: string, now: string, why: string): string {
+  return `task ${old} cannot be renamed to ${now} in run ${run}: ${why}`
 }
 
 function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<string> {
   const names = removed.filter((name) => !name.includes('/'))
   const unknown = names.find((name) => !state.tasks.has(name) && state.through !== name)
   if (unknown !== undefined)
-    throw new RepriseError('OPTION_INVALID', `removed has ${unknown}, and run ${state.run} has no such task`)
+    throw new RepriseError(
+      'OPTION_INVALID',
+      `task ${unknown} cannot be removed from run ${state.run}: it has no such task`,
+    )
   return new Set(names.filter((name) => !state.tasks.get(name)?.removed))
 }
 
 /** `removed` may name a task that the crew has only if an earlier resume recorded the removal. OPTION_INVALID. */
 function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
   if (!wasRemoved(state, name)) {
-    const words = `removed has ${name}, and crew ${crew.name} has that task, which continues; to execute it again, invalidate it`
+    const words = `task ${name} cannot be removed from run ${state.run}: crew ${crew.name} has it, and it continues; to execute it again, invalidate it`
     throw new RepriseError('OPTION_INVALID', words)
   }
   removed.delete(name)
@@ -269,16 +272,6 @@ function changesOf(
     removed: removed.length > 0 ? removed : undefined,
     renamed: renames.size > 0 ? Object.fromEntries([...renames].map(([now, old]) => [old, now])) : undefined,
   })
-}
-
-/** Whether the nested crew is another one than when its run was made, by what both declare. */
-function isChanged(task: TaskDefinition, attempt: AttemptState | undefined, state: RunState): boolean {
-  const now = task.fingerprint(state.inputs, runOutputs(state))
-  return changedFields(attempt?.fingerprint ?? {}, now).some((field) => field.startsWith('crew '))
-}
-
-function isEmpty({ renamed = {}, removed = [] }: TaskDecisions): boolean {
-  return Object.keys(renamed).length === 0 && removed.length === 0
 }
 
 /** Why the work in progress cannot be continued by the task that has its name now. */

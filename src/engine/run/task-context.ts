@@ -16,7 +16,8 @@ import { tasksNamed, waitsFor } from './task-scheduler.ts'
 import { changedFields, explainChange } from '../../journal/describe.ts'
 import { digest } from '../../journal/hash.ts'
 import { isMissing } from '../../journal/state/tally.ts'
-import { attemptNumber, attemptPath } from '../../journal/paths.ts'
+import { attemptNumber, attemptPath, rootRunId } from '../../journal/paths.ts'
+import { warnOf } from '../warn-of.ts'
 import { refusedAnswer, revisedAnswer } from '../model/engine-prompts.ts'
 
 /**
@@ -228,15 +229,14 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   const unfinished = last?.status === 'open' || last?.status === 'refused' ? last : undefined
   const reasons = unfinished ? explainChange(unfinished.fingerprint, fingerprint) : []
   const words = `has changed since it was started: ${reasons.join('; ')}`
-  const next = { type: 'resume', runId: state.run, changed: 'restart' } as const
+  const restart = { type: 'resume', runId: rootRunId(state.run), changed: 'restart' } as const
   if (reasons.length > 0 && changed === 'refuse')
-    throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next })
+    throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next: restart })
   const keeps = reasons.length === 0 || (changed === 'continue' && unfinished !== undefined && hasSteps(unfinished))
   if (reasons.length > 0) {
-    const what = keeps
-      ? "it continues as it was started; resume the run with changed: 'restart' to start it again"
-      : 'it starts again'
-    crew.logger.warn(`run ${state.run}: task ${task.name} ${words}; ${what}`)
+    const facts = `run ${state.run}: task ${task.name} ${words}`
+    if (keeps) warnOf(crew, { facts: `${facts}; it continues as it was started`, next: restart })
+    else crew.logger.warn(`${facts}; it starts again`)
   }
   return {
     kept: keeps ? unfinished : undefined,

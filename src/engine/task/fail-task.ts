@@ -59,15 +59,15 @@ async function continuesWithout(life: Life, task: string, error: RepriseError): 
 export async function continueWithoutTask(life: Life, task: string, error: RepriseError): Promise<boolean> {
   const { state, crew } = life
   const known = state.tasks.get(task)
+  const message = redact(failureMessage(error.reason, error.tasks))
   if (known?.final !== true) {
     if (!(await continuesWithout(life, task, error))) return false
-    const message = redact(failureMessage(error.reason, error.tasks))
     const stack = thrownStack(error)
     const failure = { code: error.code, message, ...defined({ stack }) }
     const path = known?.attempts.at(-1) ?? task
     await life.append([{ type: 'task.failed', path, error: failure, final: true }])
   }
-  crew.logger.warn(`run ${state.run}: task ${task} failed: ${error.reason}; the run continues without it`)
+  crew.logger.warn(`run ${state.run}: task ${task} failed: ${message}; the run continues without it`)
   return true
 }
 

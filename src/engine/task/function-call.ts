@@ -72,16 +72,23 @@ export function runCode<T>(code: RunningCode | undefined, work: () => T): T {
   return running.run(code, work)
 }
 
-/** Warns once per code and crew of a run that user code executes and that is not a child run. */
+/** Records a run that user code starts as one whose usage is not counted. Does nothing outside of a run's code. */
+export function noteUncountedRun(run: string, crew: string, why: string): void {
+  const code = runningCode()
+  code?.uncounted.add(run)
+  if (code) warnOfUncountedRun(code, { crew, run, why })
+}
+
+/** Warns once per code and crew of a run that user code starts and that is not a child run. */
 export function warnOfUncountedRun(
   { life, what }: RunningCode,
   { crew, run, why }: { readonly crew: string; readonly run: string | undefined; readonly why: string },
 ): void {
-  const warned = `${what} executes ${crew} outside its run`
+  const warned = `${what} starts ${crew} outside its run`
   if (life.warned.has(warned)) return
   life.warned.add(warned)
   const named = run === undefined ? `a run of crew ${crew}` : `run ${run}`
-  const words = `${named}, executed by ${what}, is not a child run of run ${life.state.run}, since ${why}`
+  const words = `${named}, started by ${what}, is not a child run of run ${life.state.run}, since ${why}`
   life.crew.logger.warn(`${words}: its usage, budget, questions and cancellation are its own`)
 }
 
