@@ -35,7 +35,7 @@ export interface Life extends Hold {
   /** Model warnings already logged. */
   readonly warned: Set<string>
   /** `seq` of the last step passed to the step callback. Once the callback has thrown, it is not called again. */
-  readonly told: { seq: number; failed?: { readonly error: unknown } }
+  readonly reported: { seq: number; failed?: { readonly error: unknown } }
   readonly queue: {
     /** Calls of the step callback. */
     readonly steps: SerialQueue

@@ -57,8 +57,8 @@ export function openEngine(
 }
 
 /**
- * State shared by the runs of a process. It belongs to the world, not to a module, so that two worlds are as separate as
- * two processes.
+ * State shared by the runs of a process. It belongs to the world, not to a module, so that two worlds are as separate
+ * as two processes.
  */
 export interface ProcessState {
   /** Keys of the runs in progress. */

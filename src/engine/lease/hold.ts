@@ -1,7 +1,7 @@
-// A hold is this process's right to advance one run, and the only way to append to its journal. An entry is numbered and
-// folded into the state at once; entries that arrive during an append are batched into the next one. A lazy entry waits
-// up to `lazyMs` for another append to carry it, since no effect depends on it yet. When an append fails, the hold ends:
-// its signal aborts, nothing more is written, and every later call throws that error.
+// A hold is this process's right to advance one run, and the only way to append to its journal. An entry is numbered
+// and folded into the state at once; entries that arrive during an append are batched into the next one. A lazy entry
+// waits up to `lazyMs` for another append to carry it, since no effect depends on it yet. When an append fails, the
+// hold ends: its signal aborts, nothing more is written, and every later call throws that error.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -48,8 +48,8 @@ export interface Hold {
    */
   note(entries: readonly NewEntry[]): void
   /**
-   * Appends the entry that ends this process's work. Resolves with false, and writes nothing, if a message arrived before
-   * the run could be completed.
+   * Appends the entry that ends this process's work. Resolves with false, and writes nothing, if a message arrived
+   * before the run could be completed.
    */
   end(entry: NewEntry): Promise<boolean>
   /** Writes the entry as the first of the next append. A newer mark replaces it. */
@@ -68,8 +68,8 @@ export interface Hold {
   /** Ends the work in this process without touching the journal. */
   stop(reason: unknown): void
   /**
-   * Waits for pending writes and ends the hold. If the hold owns the tree, releases the lease too, and resolves with the
-   * number of messages waiting for the run tree; otherwise with 0.
+   * Waits for pending writes and ends the hold. If the hold owns the tree, releases the lease too, and resolves with
+   * the number of messages waiting for the run tree; otherwise with 0.
    */
   release(): Promise<number>
 }
@@ -319,7 +319,9 @@ function isoTime(ms: number): string {
   return lastTime.text
 }
 
-/** Restores a shallow copy, which is enough: an end, and a mark before it, only change top-level members of the state. */
+/**
+ * Restores a shallow copy, which is enough: an end, and a mark before it, only change top-level members of the state.
+ */
 function restoreState(state: RunState, before: RunState): void {
   for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
   Object.assign(state, before)

@@ -1,6 +1,6 @@
-// A run tree that this process holds: the root and its child runs share one lease. Every write and every renewal returns
-// the number of messages in their inboxes, so no run has to poll. Below: the reservation of runs within a process, and
-// the keeper that renews leases.
+// A run tree that this process holds: the root and its child runs share one lease. Every write and every renewal
+// returns the number of messages in their inboxes, so no run has to poll. Below: the reservation of runs within a
+// process, and the keeper that renews leases.
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import { serially, type SerialQueue } from '../../base/notifier.ts'
 import type { Lease } from '../../stores/store.ts'
@@ -118,11 +118,11 @@ export function localRunKey({ store, world }: Pick<Engine, 'store' | 'world'>, r
   return `${world.process.storeKey(store.direct)} ${run}`
 }
 
-// The keeper renews all leases of a process in one call, and knows how long each still lasts. Other processes see expiry
-// by the store's clock. The holder measures from before each request, so it never trusts a lease longer than the store
-// does, and by the larger of monotonic time and time of day, since a monotonic clock may stop while the machine sleeps.
-// Expiry alone doesn't lose a lease: during an outage nothing new is started, and afterwards a lease that no other
-// process took is renewed, even past its expiry.
+// The keeper renews all leases of a process in one call, and knows how long each still lasts. Other processes see
+// expiry by the store's clock. The holder measures from before each request, so it never trusts a lease longer than
+// the store does, and by the larger of monotonic time and time of day, since a monotonic clock may stop while the
+// machine sleeps. Expiry alone doesn't lose a lease: during an outage nothing new is started, and afterwards a lease
+// that no other process took is renewed, even past its expiry.
 
 export interface LeaseKeeper {
   /** Renews the lease until `stop` is called. */
@@ -130,8 +130,8 @@ export interface LeaseKeeper {
 }
 
 /**
- * A lease with the moment before it was requested, from which its time is measured. Use the functions below to make one,
- * so that no lease is measured from a later moment.
+ * A lease with the moment before it was requested, from which its time is measured. Use the functions below to make
+ * one, so that no lease is measured from a later moment.
  */
 export interface TimedLease extends Lease {
   readonly since: Moment
@@ -230,8 +230,8 @@ export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
   }
 
   /**
-   * Renews all leases. Callers share a renewal in progress, unless it has taken too long: on a hanging connection it may
-   * outlast the lease, while a new call gets through.
+   * Renews all leases. Callers share a renewal in progress, unless it has taken too long: on a hanging connection it
+   * may outlast the lease, while a new call gets through.
    */
   const renew = (): Promise<void> => {
     const now = world.monotonic()

@@ -27,7 +27,9 @@ export interface Piece {
   readonly messages: readonly ChatMessage[]
 }
 
-/** The conversation as the model sees it: the first message, the summary of the covered pieces, and the other pieces. */
+/**
+ * The conversation as the model sees it: the first message, the summary of the covered pieces, and the other pieces.
+ */
 export interface VisibleConversation {
   readonly first: string
   /** The files of the first message. */
@@ -47,16 +49,17 @@ export function conversation(state: RunState, attempt: AttemptState): ChatMessag
   return [firstMessage(text, visible), ...(next ? [next] : []), ...others]
 }
 
-/** Returns all messages, including those that the model only sees summarised. */
+/** Returns all messages, including messages that the model only sees summarised. */
 function allMessages(state: RunState, attempt: AttemptState): ChatMessage[] {
   const whole = fullConversationOf(state, attempt)
   return [firstMessage(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
 }
 
 /**
- * Returns the conversation that produced a task's output, for a run that inherits the output. `seqByText` maps each output
- * text to the entry of the new run that holds it. Returns undefined if no model was called, or if the conversation is
- * unknown or doesn't fit into one entry with the output: it is only for people to read, and the original run has it.
+ * Returns the conversation that produced a task's output, for a run that inherits the output. `seqByText` maps each
+ * output text to the entry of the new run that holds it. Returns undefined if no model was called, or if the
+ * conversation is unknown or doesn't fit into one entry with the output: it is only for people to read, and the
+ * original run has it.
  */
 export function conversationFor(
   state: RunState,
@@ -79,9 +82,18 @@ function lengthUpTo(limit: number, values: readonly unknown[]): number {
   return length
 }
 
-function conversationOf(state: RunState, task: TaskState, seqByText: ReadonlyMap<string, number>): Conversation | undefined {
+function conversationOf(
+  state: RunState,
+  task: TaskState,
+  seqByText: ReadonlyMap<string, number>,
+): Conversation | undefined {
   if (task.source === 'inherited')
-    return task.conversation && { ...task.conversation, first: translateReferences(task.conversation.first, state, seqByText) }
+    return (
+      task.conversation && {
+        ...task.conversation,
+        first: translateReferences(task.conversation.first, state, seqByText),
+      }
+    )
   const attempt = task.source === 'executed' ? state.attempts.get(task.attempts.at(-1) ?? '') : undefined
   if (!attempt?.pinned) return undefined
   const { message, files } = attempt.pinned
@@ -89,8 +101,14 @@ function conversationOf(state: RunState, task: TaskState, seqByText: ReadonlyMap
   return { first: translateReferences(message, state, seqByText), ...defined({ files }), rest }
 }
 
-/** Translates references to outputs into references of the new run. Texts that none of its entries holds are inlined. */
-function translateReferences(pieces: PinnedText, { outputs }: RunState, seqByText: ReadonlyMap<string, number>): PinnedText {
+/**
+ * Translates references to outputs into references of the new run. Texts that none of its entries holds are inlined.
+ */
+function translateReferences(
+  pieces: PinnedText,
+  { outputs }: RunState,
+  seqByText: ReadonlyMap<string, number>,
+): PinnedText {
   return pieces.map((piece) => {
     if (typeof piece === 'string') return piece
     const text = outputs.get(piece.output) ?? ''
@@ -99,7 +117,9 @@ function translateReferences(pieces: PinnedText, { outputs }: RunState, seqByTex
   })
 }
 
-/** Returns the messages that produced a task's output, even an inherited one; without an output, the messages so far. */
+/**
+ * Returns the messages that produced a task's output, even an inherited one; without an output, the messages so far.
+ */
 export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
   if (task.source === 'inherited') {
     const { first, files, rest } = task.conversation ?? {}

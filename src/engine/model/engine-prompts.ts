@@ -5,8 +5,7 @@ export function refusedAnswer(reason: string): string {
   return `Your answer was not accepted: ${reason}\n\nGive the whole answer again, corrected.`
 }
 
-export const lastTurn =
-  'You have used all your turns with tools. Give your final answer now, without calling a tool.'
+export const lastTurn = 'You have used all your turns with tools. Give your final answer now, without calling a tool.'
 
 export function revisedAnswer(feedback: string): string {
   return `A person has read your answer and wants it changed: ${feedback}\n\nGive the whole answer again, with these changes.`

@@ -147,10 +147,10 @@ function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['a
   }
 }
 
-// Summaries of conversations that outgrow the model's context window. The agent's own model summarises the older part, in
-// an attempt within the last turn that the summary covers (`note#1/7/summary#1`). The summary is journaled before it is
-// used, so that every later process sends the same shortened conversation and none pays for it again. Recorded turns stay
-// as they are.
+// Summaries of conversations that outgrow the model's context window. The agent's own model summarises the older part,
+// in an attempt within the last turn that the summary covers (`note#1/7/summary#1`). The summary is journaled before
+// it is used, so that every later process sends the same shortened conversation and none pays for it again. Recorded
+// turns stay as they are.
 
 /** Returns the last turn covered by a summary that was started but not recorded, because its process died. */
 function lastTurnOfUnfinishedSummary({ life, attempt }: ActiveAttempt): TurnState | undefined {
@@ -159,8 +159,8 @@ function lastTurnOfUnfinishedSummary({ life, attempt }: ActiveAttempt): TurnStat
 }
 
 /**
- * If the conversation is longer than `limit` tokens, returns the last turn to summarise. The turns after it fill half of
- * the available room.
+ * If the conversation is longer than `limit` tokens, returns the last turn to summarise. The turns after it fill half
+ * of the available room.
  */
 function lastTurnOverLimit({ life, attempt }: ActiveAttempt, limit: number): TurnState | undefined {
   const { rest, fixed, summaryTokens, scale } = measure(visibleConversation(life.state, attempt), attempt)
