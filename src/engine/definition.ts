@@ -59,9 +59,7 @@ export interface TaskDefinition {
   readonly agent: AgentDefinition
   /** Names of the tasks whose outputs it receives. */
   readonly context: readonly string[]
-  /**
-   * The context was left out, so missing outputs are ignored. Otherwise a failed task in the context skips this task.
-   */
+  /** The context was left out, so missing outputs are ignored. Otherwise a failed task in it skips this task. */
   readonly anyContext: boolean
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
@@ -281,9 +279,7 @@ export interface Logger {
   warn(message: string): void
 }
 
-/**
- * A logger that may also receive the next step of a warning as data. Users' loggers don't: `console` would print it.
- */
+/** May also receive the next step of a warning as data. Users' loggers don't: `console` would print it. */
 export interface CrewLogger extends Logger {
   warn(message: string, detail?: LogDetail): void
 }

@@ -133,9 +133,7 @@ function applyRenames(state: RunState, decisions: TaskDecisions = {}, address: s
   return [first, ...now].join('/')
 }
 
-/**
- * Returns where the code has the task and tool of a call: in the crew, perhaps in a kickoff by a function, or nowhere.
- */
+/** Returns where the code has the task and tool of a call. `kickoff`: perhaps in a crew kicked off by a function. */
 function locateCall(
   crew: CrewDefinition,
   { taskChanges }: RunState,

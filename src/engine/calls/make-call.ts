@@ -170,9 +170,7 @@ async function runTool(
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : stopped }
 }
 
-/**
- * Adds what the model receives instead of the result. It is computed once and journaled, so a resume sends the same.
- */
+/** Adds what the model receives instead of the result. Computed once and journaled, so that a resume sends the same. */
 async function withResultForModel(
   { life, tool, parsed }: CallableCall,
   result: unknown,

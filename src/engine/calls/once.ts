@@ -139,9 +139,7 @@ function hasFailed(state: RunState, { outcome, attempt }: Pick<CallRecord, 'outc
   return attemptsOnPath(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
 }
 
-/**
- * Returns a test for calls of the attempt and its coworkers; calls of an attempt whose answer was refused don't pass.
- */
+/** Returns a test for calls of the attempt and its coworkers, without calls of refused attempts that it continues. */
 export function belongsTo(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
   const root = rootAttempt(attempt.path)
   const carried = carriedAttempts(state, attempt.path)
@@ -190,9 +188,7 @@ function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): 
   }
 }
 
-/**
- * Whether the call was made in a run that this run was forked from. What becomes of such calls depends on `effects`.
- */
+/** Whether the call was made in a run that this run was forked from. Then `effects` decides whether it counts. */
 export function isFromOtherRun({ inherited, own }: Pick<CallRecord, 'inherited' | 'own'>): boolean {
   return inherited && own === undefined
 }
@@ -321,9 +317,7 @@ export function siblingKeys(state: RunState, task: string, attempt: AttemptState
   })
 }
 
-/**
- * Counts the calls of the same tool and key before this call in the attempt. `keys`: keys not recorded yet, by path.
- */
+/** Counts the attempt's earlier calls of the same tool and key. `keys`: keys not recorded yet, by path. */
 export function callOccurrence(
   attempt: AttemptState,
   call: CallState,

@@ -102,9 +102,7 @@ export function cachedOutcome(state: RunState, call: CallState, cacheKey: string
   return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
 }
 
-/**
- * Runs equal calls one after another, so that concurrent ones, in one reply or in two tasks, share a result.
- */
+/** Runs equal calls one after another, so that concurrent ones share a result. */
 export async function oneAtATime(
   { life, signal }: ActiveAttempt,
   cacheKey: string,

@@ -59,9 +59,7 @@ export async function sendMessage(engine: Engine, run: string, message: InboxMes
 /** Since a caller is waiting, an outage of the store is reported soon. */
 const brief = { limitMs: shortWaitMs }
 
-/**
- * Posts the message, and records it at once if the lease is free. Otherwise the holder does so before its next step.
- */
+/** Posts the message, and records it at once if the lease is free; otherwise the holder does, before its next step. */
 async function deliverMessage(
   engine: Engine,
   state: RunState,

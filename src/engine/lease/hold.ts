@@ -319,9 +319,7 @@ function isoTime(ms: number): string {
   return lastTime.text
 }
 
-/**
- * Restores a shallow copy, which is enough: an end, and a mark before it, only change top-level members of the state.
- */
+/** Restores a shallow copy, which is enough: an end and the mark before it only change members of the state itself. */
 function restoreState(state: RunState, before: RunState): void {
   for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
   Object.assign(state, before)

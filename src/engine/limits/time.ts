@@ -32,9 +32,7 @@ export function noteSteps(slice: Slice, entries: readonly NewEntry[]): void {
   slice.stepped ||= entries.some(isStep)
 }
 
-/**
- * Whether the slice is over now, or would be after waiting `ms`. Once true, it stays true for all runs of the slice.
- */
+/** Whether the slice is over now, or would be after waiting `ms`. Once over, it stays over for all of its runs. */
 export function isTimeUp(slice: Slice, world: Pick<World, 'now'>, ms = 0): boolean {
   slice.over ||= slice.stepped && slice.until !== undefined && isPast(slice.until, world, ms)
   return slice.over

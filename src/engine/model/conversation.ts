@@ -27,9 +27,7 @@ export interface Piece {
   readonly messages: readonly ChatMessage[]
 }
 
-/**
- * The conversation as the model sees it: the first message, the summary of the covered pieces, and the other pieces.
- */
+/** The conversation as the model sees it: the first message, a summary of the covered pieces, the other pieces. */
 export interface VisibleConversation {
   readonly first: string
   /** The files of the first message. */
@@ -101,9 +99,7 @@ function conversationOf(
   return { first: translateReferences(message, state, seqByText), ...defined({ files }), rest }
 }
 
-/**
- * Translates references to outputs into references of the new run. Texts that none of its entries holds are inlined.
- */
+/** Translates references to outputs into references of the new run. Texts that its entries lack are inlined. */
 function translateReferences(
   pieces: PinnedText,
   { outputs }: RunState,
@@ -117,9 +113,7 @@ function translateReferences(
   })
 }
 
-/**
- * Returns the messages that produced a task's output, even an inherited one; without an output, the messages so far.
- */
+/** Returns the messages that produced a task's output, or an inherited one; without an output, those so far. */
 export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
   if (task.source === 'inherited') {
     const { first, files, rest } = task.conversation ?? {}

@@ -76,9 +76,7 @@ interface TaskInputs {
   readonly outputs: Outputs
 }
 
-/**
- * Finds the newest output of the task, in any run of the crew, with an equal fingerprint and within the allowed age.
- */
+/** Finds the task's newest output, in any run of the crew, with an equal fingerprint and within the allowed age. */
 export async function findReusable(
   { store }: { readonly store: Store },
   crew: string,

@@ -63,9 +63,7 @@ export async function readRun(
   return { state: finishFold(state), hash }
 }
 
-/**
- * Reads a run's state; resolves with undefined if the store has no such run, and rejects if the store is unavailable.
- */
+/** Reads a run's state. Resolves with undefined if the store has no such run; other errors are passed on. */
 export async function readStateIfExists(store: Store, run: string): Promise<RunState | undefined> {
   return (await readRunIfExists(store, run))?.state
 }
@@ -123,9 +121,7 @@ function checkPosition(entry: Entry, seq: number, where: string): Entry {
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/**
- * Throws JOURNAL_DAMAGED if only newer code knows an entry of the run, and RUN_NOT_FOUND if it is another crew's run.
- */
+/** Throws JOURNAL_DAMAGED if only newer code knows an entry, or RUN_NOT_FOUND if it is another crew's run. */
 export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
   if (unknown !== undefined) {
     const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`

@@ -6,7 +6,7 @@
 //   is gone                  renamed, or `was`                continues under the new name
 //   is gone                  removed                          is given up: no more questions, child runs cancelled
 //   is of another kind now   removed                          is given up, and the task starts from scratch
-//   is gone, or another kind nothing                          is orphaned: the run is not executed
+//   is gone or changed kind  nothing                          is orphaned: the run is not executed
 //
 // Unfinished runs of nested crews are compared in the same way; their tasks are addressed as `settle/payout`.
 import { defined, nearest } from '../../base/options.ts'

@@ -173,9 +173,7 @@ export async function enterRun(
   await cancelRemovedTasks(hold)
 }
 
-/**
- * Prepares and enters an opened run, without asking anyone. Without a hold in the result, nothing is left to execute.
- */
+/** Prepares and enters an opened run, without asking. Without a hold in the result, nothing is left to execute. */
 export async function continueRun(
   opened: OpenedRun,
   crew: CrewDefinition,

@@ -263,9 +263,7 @@ export function hasSteps({ child, carries, pinned, turns }: AttemptState): boole
   return pinned ? turns.length > 0 : turns[0]?.calls[0]?.calledAt !== undefined
 }
 
-/**
- * Returns the path of the next attempt. Skips used paths: removed lines and renamed tasks leave gaps or other names.
- */
+/** Returns the path of the next attempt. Skips paths in use, for example by attempts of a renamed task. */
 function nextAttempt({ attempts, tasks }: RunState, task: string): string {
   let number = Math.max(0, ...(tasks.get(task)?.attempts ?? []).map(attemptNumber)) + 1
   while (attempts.has(attemptPath(task, number))) number += 1

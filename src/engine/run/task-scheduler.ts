@@ -154,9 +154,7 @@ function countAnswers({ questions, unanswered }: RunState): number {
 
 // The order of tasks, as the crew declares it.
 
-/**
- * Returns the tasks that must be done before this one starts, in the crew's order. Its condition sees exactly these.
- */
+/** Returns the tasks that must be done before this one starts, in the crew's order. Its condition sees these. */
 export function waitsFor(crew: CrewDefinition, task: TaskDefinition): readonly TaskDefinition[] {
   if (crew.process === 'parallel') return tasksNamed(crew, task.context)
   const context = new Set(task.context)

@@ -16,9 +16,7 @@ import { childIncarnation } from '../read/incarnation.ts'
 /** Reads a child run. Resolves with undefined if it was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>
 
-/**
- * Returns a reader that reads each run at most once, and a known run only if it is suspended and was answered since.
- */
+/** Returns a reader that reads each run at most once; a known run only if it is suspended and answered since. */
 export function childReader(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
   const reads = new Map<string, Promise<RunState | undefined>>()
   return async (run) => {

@@ -214,9 +214,7 @@ export function uncountedRuns({ tasks }: RunState): readonly string[] {
   return [...tasks.values()].flatMap(({ output, source }) => (source === 'executed' && output?.uncounted) || [])
 }
 
-/**
- * Does work that counts towards the run's budget. Returns undefined if the budget is used up and not raised at once.
- */
+/** Does work that counts towards the run's budget. Undefined if the budget is used up and not raised at once. */
 export async function withinBudget(
   { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
   path: string,

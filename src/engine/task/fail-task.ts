@@ -32,9 +32,7 @@ export async function failTask(
   return error
 }
 
-/**
- * Codes of failures of the task itself. Other errors, of the store or of callbacks, would hit the next task as well.
- */
+/** Failures of the task itself. Other errors, of the store or of callbacks, would hit the next task as well. */
 const taskErrors: ReadonlySet<ErrorCode> = new Set([
   'INPUT_INVALID',
   'INPUT_MISSING',
