@@ -120,7 +120,7 @@ const cases: readonly Case[] = [
     what: 'a task of a completed run that is to be done again',
     crew: fetching,
     steps: ['+net', 'run --id r', `invalidate r 'fetch it'`],
-    says: /^error: run r is completed and is never changed; make a new run from it with: npx reprise replay --run r -t 'fetch it'$/,
+    says: /^error: run r is completed, so it can no longer be changed; make a new run from it with: npx reprise replay --run r -t 'fetch it'$/,
     prints: /^note for nobody\n$/,
   },
   {

@@ -285,10 +285,7 @@ test('requeue continues a stopped run in a worker, says how to start one, and re
   assert.deepEqual([asked.code, asked.stderr], [0, `${words}start one with: npx reprise worker\n`])
   const twice = await folder.reprise('requeue', 'left')
   assert.equal(twice.code, 4)
-  assert.match(
-    twice.stderr,
-    /^error: run left is queued: a worker executes it without a requeue, if none does already; look at/,
-  )
+  assert.match(twice.stderr, /^error: run left is queued and needs no requeue: workers execute it without one; look at/)
   assert.match((await folder.reprise('worker', '--once')).stderr, /run left of crew claims: completed/)
   const over = await folder.reprise('requeue', 'left')
   assert.equal(over.code, 1)

@@ -12,6 +12,7 @@ export function crewLanes({
   return [...new Set([version, ...accepts])].map((one) => ({ crew: name, version: one, format: journalVersion }))
 }
 
+/** Whether a run, given by its row, is in one of the crew's lanes. */
 export function isServedBy(crew: CrewDefinition, row: RunRow): boolean {
   return crewLanes(crew).some((lane) => isSameLane(lane, row))
 }

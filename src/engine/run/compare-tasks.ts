@@ -1,14 +1,14 @@
-// Compares the tasks of a run with those of its crew, before anything of the run is executed. A task continues the
-// record of its name. What becomes of a record that the crew has no task for is never guessed:
+// Compares the tasks of a run with those of its crew, before the run is executed. A task continues the recorded work
+// under its name. What becomes of recorded work for which the crew has no task is never guessed:
 //
-//   the record's task        a decision, or the code, says    then the record
+//   the task of the work     decided by the caller or code    then the work
 //   is in the crew           -                                is continued
 //   is gone                  renamed, or `was`                continues under the new name
-//   is gone                  removed                          is given up: no more questions, children cancelled
+//   is gone                  removed                          is given up: no more questions, child runs cancelled
 //   is of another kind now   removed                          is given up, and the task starts from scratch
-//   either                   nothing                          is orphaned: the run is not executed
+//   is gone or changed kind  nothing                          is orphaned: the run is not executed
 //
-// Open runs of nested crews are compared in the same way; a task of theirs is addressed as `settle/payout`.
+// Unfinished runs of nested crews are compared in the same way; their tasks are addressed as `settle/payout`.
 import { defined, nearest } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
@@ -26,15 +26,15 @@ import { childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
 
 export interface TaskComparison {
-  /** How the crew's tasks differ from the run's; undefined where they do not. */
+  /** How the crew's tasks differ from the run's; undefined if they don't. */
   readonly changes: TaskListChanges | undefined
-  /** The records without a task, of the run and of the open runs of its nested crews. */
+  /** Recorded work without a task, of the run and of the unfinished runs of its nested crews. */
   readonly orphaned: readonly OrphanedTask[]
 }
 
 /**
- * As `compareTasks`, for a run that is not taken up: with the orphaned tasks of what its functions have kicked off, as
- * they were when the functions were last called.
+ * Like `compareTasks`, for a run that is only shown. Adds the orphaned tasks of crews that its functions kicked off, as
+ * recorded when the functions were last called.
  */
 export async function comparedForView(
   crew: CrewDefinition,
@@ -52,7 +52,7 @@ export async function comparedForView(
   return { ...compared, orphaned: [...compared.orphaned, ...recorded] }
 }
 
-/** Whether an address is that of a task of what a function kicks off. */
+/** Whether an address is that of a task in a crew that a function kicks off. */
 function isKickedOff(crew: CrewDefinition, address: string): boolean {
   const [first = '', ...rest] = address.split('/')
   const task = taskNow(crew, first)
@@ -61,8 +61,8 @@ function isKickedOff(crew: CrewDefinition, address: string): boolean {
 }
 
 /**
- * Without a store, a new run is made from this one, and no run of a nested crew continues.
- * OPTION_INVALID for a decision about a task that has no record.
+ * Compares the tasks of a run with the crew's. Without a store, the run is only the origin of a new run, so the runs of
+ * nested crews are not compared. Rejects with OPTION_INVALID if a decision is about a task without recorded work.
  */
 export async function compareTasks(
   crew: CrewDefinition,
@@ -77,7 +77,7 @@ export async function compareTasks(
   const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
   const unclaimed = crew.tasks.filter(({ name }) => added.includes(name) && !renamed.has(name))
   const suggested = new Set<string>()
-  let possible: readonly TaskDefinition[] = []
+  let candidates: readonly TaskDefinition[] = []
   const byOldName = new Map([...renamed].map(([now, old]) => [old, now]))
   const used = new Set<string>()
   for (const known of state.tasks.values()) {
@@ -92,14 +92,14 @@ export async function compareTasks(
     if (removed.has(known.name)) {
       if (claimed && because === undefined) checkRemovedTask(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
-      possible = claimed ? [] : unclaimed.filter((one) => mismatchReason(one, attempt, row) === undefined)
-      const free = possible.filter((one) => !suggested.has(one.name))
-      const meant = nearestTask(known, free)
-      if (meant !== undefined) suggested.add(meant)
+      candidates = claimed ? [] : unclaimed.filter((one) => mismatchReason(one, attempt, row) === undefined)
+      const free = candidates.filter((one) => !suggested.has(one.name))
+      const suggestion = nearestTask(known, free)
+      if (suggestion !== undefined) suggested.add(suggestion)
       orphaned.push({
         task: known.name,
         holds: describeRecord(state, known, store ? await statesWithin(state, known, childReader(store)) : []),
-        ...defined({ because, nearest: meant }),
+        ...defined({ because, nearest: suggestion }),
       })
     } else if (task.child && row && store && row.status !== 'completed') {
       used.add(known.name)
@@ -110,7 +110,7 @@ export async function compareTasks(
       })
       orphaned.push(...within.orphaned.map((orphan) => ({ ...orphan, task: `${known.name}/${orphan.task}` })))
     } else if (task.code && child) {
-      // the crews that a function kicks off are known when it is called
+      // the crews that a function kicks off are only known when it is called
       used.add(known.name)
       const { renamed: inner = {}, removed: gone = [] } = decisionsWithin(decisions, [known.name])
       for (const address of [...Object.keys(inner), ...gone])
@@ -118,8 +118,8 @@ export async function compareTasks(
     }
   }
   const [orphan] = orphaned
-  const [only] = possible
-  // one is gone and one is new: they may be one task
+  const [only] = candidates
+  // if one task is gone and one is new, they may be the same
   const isOwn = orphan?.task.includes('/') === false
   if (orphan && only && isOwn && orphaned.length === 1 && unclaimed.length === 1)
     orphaned[0] = { nearest: only.name, ...orphan }
@@ -128,16 +128,16 @@ export async function compareTasks(
   return { changes: changesOf(added, [...new Set([...gone, ...removed])], renamed), orphaned }
 }
 
-/** The place of an earlier call, such as `settle/pay`, under the names that its tasks have now. */
-export function currentAddress(crew: CrewDefinition, place: string): string {
-  const [first = '', ...rest] = place.split('/')
+/** Returns the address of an earlier call's task, such as `settle/pay`, with the names that the tasks have now. */
+export function currentAddress(crew: CrewDefinition, address: string): string {
+  const [first = '', ...rest] = address.split('/')
   const task = taskNow(crew, first)
   const within = rest.join('/')
-  if (!task) return place
+  if (!task) return address
   return within === '' ? task.name : `${task.name}/${task.child ? currentAddress(task.child.crew, within) : within}`
 }
 
-/** The decisions about the tasks of a nested crew, which are addressed under any name that its own task has had. */
+/** Returns the decisions about the tasks of a nested crew. `names`: all names that the task with that crew has had. */
 export function decisionsWithin(
   { renamed = {}, removed = [] }: TaskDecisions,
   names: readonly string[],
@@ -152,7 +152,7 @@ export function decisionsWithin(
   }
 }
 
-/** The names that a task has had in this run. */
+/** Returns all names that a task has had in this run. */
 export function pastNames({ taskChanges }: RunState, name: string): string[] {
   const names = [name]
   for (const { renamed = {} } of taskChanges.toReversed())
@@ -160,7 +160,7 @@ export function pastNames({ taskChanges }: RunState, name: string): string[] {
   return names
 }
 
-/** TASKS_CHANGED, with what each orphaned task holds and what to do about all of them. */
+/** Returns TASKS_CHANGED, with what each orphaned task holds and a next step that decides about all of them. */
 export function tasksChangedError(
   crew: CrewDefinition,
   run: string,
@@ -173,8 +173,8 @@ export function tasksChangedError(
 }
 
 /**
- * What the resume of a child run is refused for, as the resume of the run that it works for: its options are those of
- * that one.
+ * Converts the error that refuses to resume a child run to one about its parent, whose resume has the options. Returns
+ * other errors unchanged.
  */
 export function withChildAddress(error: unknown, runId: string, address: string): unknown {
   const isRefusal = RepriseError.isInstance(error) && ['TASKS_CHANGED', 'OPTION_INVALID'].includes(error.code)
@@ -183,12 +183,12 @@ export function withChildAddress(error: unknown, runId: string, address: string)
   return new RepriseError(error.code, `${address}: ${error.reason}`, { runId, next, cause: error.cause })
 }
 
-/** Whether an error refuses decisions about the tasks of a run that has been taken up. */
+/** Whether an error refuses a caller's decisions about the tasks of this run. */
 export function refusesDecisions(error: unknown, { run }: RunState): error is RepriseError {
   return RepriseError.isInstance(error) && error.code === 'OPTION_INVALID' && error.runId === run
 }
 
-/** TASKS_CHANGED, for a resume that accepts no changes. */
+/** Throws TASKS_CHANGED if there are changes, for a resume that accepts none. */
 export function refuseChanges(state: RunState, changes: TaskListChanges | undefined): void {
   if (!changes) return
   throw new RepriseError(
@@ -201,7 +201,7 @@ export function refuseChanges(state: RunState, changes: TaskListChanges | undefi
   )
 }
 
-/** The old name by the new one. What the caller says goes before what the code says. */
+/** Returns the old name of each renamed task, by its new name. The caller's decisions take precedence over `was`. */
 function resolveRenames(
   crew: CrewDefinition,
   state: RunState,
@@ -217,7 +217,7 @@ function resolveRenames(
     if (removed.includes(old)) refuse('it is removed, too')
     if (!taskIn(crew, now))
       refuse(`crew ${crew.name} has no task ${now}; it has ${crew.tasks.map(({ name }) => name).join(', ')}`)
-    if (found.has(now)) refuse(`${found.get(now)} becomes ${now}, too`)
+    if (found.has(now)) refuse(`${found.get(now)} becomes ${now} too`)
     found.set(now, old)
   }
   for (const { name, was } of crew.tasks) {
@@ -230,7 +230,7 @@ function resolveRenames(
   const moved = new Set(found.values())
   for (const [now, old] of found) {
     if (!hasRecordOf(state, now) || moved.has(now) || removed.includes(now)) continue
-    throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, `task ${now} has a record of its own`))
+    throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, `task ${now} has recorded work of its own`))
   }
   return found
 }
@@ -250,10 +250,13 @@ function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<
   return new Set(names.filter((name) => !state.tasks.get(name)?.removed))
 }
 
-/** `removed` may name a task that the crew has only if an earlier resume recorded the removal. OPTION_INVALID. */
+/**
+ * Checks a removal of a task that the crew has, which only an earlier resume's record allows. Throws OPTION_INVALID
+ * without such a record.
+ */
 function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
   if (!wasRemoved(state, name)) {
-    const words = `task ${name} cannot be removed from run ${state.run}: crew ${crew.name} has it, and it continues; to execute it again, invalidate it`
+    const words = `task ${name} cannot be removed from run ${state.run}: crew ${crew.name} still has it; to execute it again, invalidate it`
     throw new RepriseError('OPTION_INVALID', words)
   }
   removed.delete(name)
@@ -265,8 +268,7 @@ function changesOf(
   renames: ReadonlyMap<string, string>,
 ): TaskListChanges | undefined {
   const fresh = added.filter((name) => !renames.has(name))
-  const again = removed.length === 0 && fresh.length === 0 && renames.size === 0
-  if (again) return undefined
+  if (removed.length === 0 && fresh.length === 0 && renames.size === 0) return undefined
   return defined({
     added: fresh.length > 0 ? fresh : undefined,
     removed: removed.length > 0 ? removed : undefined,
@@ -274,7 +276,7 @@ function changesOf(
   })
 }
 
-/** Why the work in progress cannot be continued by the task that has its name now. */
+/** Returns why the task cannot continue the unfinished attempt recorded under its name, if it cannot. */
 function mismatchReason(
   task: TaskDefinition,
   attempt: AttemptState | undefined,
@@ -285,11 +287,11 @@ function mismatchReason(
   const now = task.child ? 'a nested crew' : task.code ? 'a function task' : 'an agent task'
   if (before !== now) return `it was ${before} and is ${now} now`
   if (task.child && child && child.crew !== task.child.crew.name)
-    return `its work is a run of crew ${child.crew}, and it is crew ${task.child.crew.name} now`
+    return `its child run is of crew ${child.crew}, but the task is crew ${task.child.crew.name} now`
   return undefined
 }
 
-/** The child runs in progress of a task, at any depth. */
+/** Returns the states of a task's unfinished child runs, at any depth. */
 async function statesWithin(state: RunState, task: TaskState, read: ReadChild): Promise<RunState[]> {
   const found: RunState[] = []
   for (const { run } of task.removed ? [] : activeChildren(state, task.name)) {
@@ -325,7 +327,7 @@ function describeRecord(state: RunState, task: TaskState, within: readonly RunSt
   return found.length > 0 ? found : ['a started attempt']
 }
 
-/** The new task that is most likely a renamed `name`. */
+/** Returns the new task that is most likely the given task under another name. */
 function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefinition[]): string | undefined {
   const same = fresh.filter((task) => task.description !== '' && task.description === description)
   if (same.length === 1) return same[0]?.name
@@ -333,7 +335,7 @@ function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefin
   return nearest(name, names)
 }
 
-/** Whether something of the task would be lost or paid for again. */
+/** Whether recorded work of the task would be lost or paid for again. */
 function hasRecord({ attempts, nested, output }: TaskState): boolean {
   return attempts.length > 0 || nested.length > 0 || output !== undefined
 }
@@ -359,7 +361,7 @@ function taskIn(crew: CrewDefinition, name: string): TaskDefinition | undefined 
   return crew.tasks.find((task) => task.name === name)
 }
 
-/** The task that has the name now, or had it. */
+/** Returns the task that has the name now, or had it before. */
 function taskNow(crew: CrewDefinition, name: string): TaskDefinition | undefined {
   return taskIn(crew, name) ?? crew.tasks.find(({ was }) => was.includes(name))
 }

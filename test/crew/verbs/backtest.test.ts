@@ -218,7 +218,7 @@ describe('a backtest', () => {
     assert.equal(tested.cases.length, 1)
     assert.deepEqual(
       tested.passed.map(({ reason }) => reason),
-      ['it has no output of decide', 'its decide is that of run claim-0'],
+      ['it has no output of decide', 'its decide comes from run claim-0'],
     )
     await assert.rejects(claims({ store: memoryStore() }).crew.backtest('decide'), { code: 'RUN_NOT_FOUND' })
     await assert.rejects(crew.backtest('decide', { runs: ['gone'] }), { code: 'RUN_NOT_FOUND' })
