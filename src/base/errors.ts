@@ -176,7 +176,12 @@ Object.defineProperty(RepriseError.prototype, brand, { value: true })
 export function messageOf(error: unknown): string {
   if (RepriseError.isInstance(error)) return error.facts
   try {
-    return error instanceof Error && typeof error.message === 'string' ? error.message : String(error)
+    if (!(error instanceof Error) || typeof error.message !== 'string') return String(error)
+    // Node names what fetch failed for in the cause, and has no message if all addresses of a host failed
+    if (error.message === 'fetch failed' && error.cause !== undefined) return `fetch failed: ${messageOf(error.cause)}`
+    return error.message === '' && error instanceof AggregateError
+      ? error.errors.map(messageOf).join(', ')
+      : error.message
   } catch {
     return 'a value that cannot be shown was thrown'
   }

@@ -31,6 +31,8 @@ interface Steps {
     /** The JSON types of inputs that aren't strings, such as `array`. */
     readonly types?: { readonly [name: string]: string }
   }
+  /** Repeat the call with the new names of tasks. */
+  rename: { readonly renamed: { readonly [task: string]: string } }
   /** Repeat the import under a free id. */
   import: { readonly as: string }
   backtest: { readonly task: string; readonly id: string }
@@ -43,7 +45,11 @@ export type NextAction = keyof Steps
 /** A next step. Without a type argument: of any type. */
 export type NextStep<A extends NextAction = NextAction> = { [K in A]: { readonly type: K } & Steps[K] }[A]
 
-/** The purpose of each step, for `<purpose> with <method or command>`. */
+/** The purpose of a step, for `<purpose> with <method or command>`. */
+export function purpose(next: NextStep): string {
+  return next.type === 'resume' && next.changed === 'restart' ? 'start it again' : purposes[next.type]
+}
+
 export const purposes: { readonly [A in NextAction]: string } = {
   resume: 'continue',
   replay: 'make a new run from it',
@@ -59,6 +65,7 @@ export const purposes: { readonly [A in NextAction]: string } = {
   runs: 'list the runs',
   kickoff: 'start one',
   give: 'give it',
+  rename: 'assign it to another task',
   import: 'import it under another id',
   backtest: 'continue',
   migrate: 'create its tables',
@@ -87,6 +94,7 @@ const calls: { readonly [A in NextAction]: (next: NextStep<A>) => string } = {
   runs: () => 'crew.runs()',
   kickoff: () => 'crew.kickoff()',
   give: ({ inputs }) => `inputs: { ${inputs.map((name) => `${key(name)}: …`).join(', ')} }`,
+  rename: ({ renamed }) => `renamed: { ${pairs(renamed)} }`,
   import: ({ as }) => `{ as: ${quoted(as)} }`,
   backtest: ({ task, id }) => `crew.backtest(${quoted(task)}, { id: ${quoted(id)} })`,
   migrate: () => 'openStore(url), using a role that may create tables',
@@ -94,7 +102,7 @@ const calls: { readonly [A in NextAction]: (next: NextStep<A>) => string } = {
 
 /** A step in words, with the method to call: `continue with crew.run('claim-1').resume()`. */
 export function nextWords(next: NextStep): string {
-  return `${purposes[next.type]} with ${methodCall(next)}`
+  return `${purpose(next)} with ${methodCall(next)}`
 }
 
 function methodCall<A extends NextAction>(next: NextStep<A>): string {

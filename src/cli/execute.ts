@@ -73,7 +73,8 @@ export async function execute(
     const unit = await run['~unit']()
     if (terminal.json && unit) terminal.record(await buildRunView(unit))
     if (result.status === 'suspended') {
-      if (result.questions.length > 0) printWaiting(terminal.loud, commands, result.runId, result.questions)
+      if (result.questions.length > 0 && !commands.isGone(result.next))
+        printWaiting(terminal.loud, commands, result.runId, result.questions)
       else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })
       return exitCodes.suspended
     }

@@ -22,10 +22,10 @@ export function reportFailure(error: unknown, { terminal, commands }: Invocation
   const next = known ? (known.next ?? hints[known.code]) : error instanceof UsageError ? error.next : undefined
   if (terminal.json) {
     const { code } = error instanceof UsageError ? error : (known ?? { code: 'INTERNAL' })
-    const command = typeof next === 'object' ? redact(commands.command(next)) : undefined
-    terminal.record({
-      error: { code, message: facts, runId: known?.runId, task: known?.task, next: known?.next, command, stack },
-    })
+    const { runId, task } = known ?? {}
+    const step = typeof next === 'object' && !commands.isGone(next) ? next : undefined
+    const command = step && redact(commands.command(step))
+    terminal.record({ error: { code, message: facts, runId, task, next: known?.next && step, command, stack } })
   }
   const advice = typeof next === 'object' ? `; ${redact(commands.advice(next))}` : next === undefined ? '' : `; ${next}`
   terminal.loud.line({ text: 'error:', format: 'red' }, ` ${facts}${advice}`)

@@ -19,6 +19,13 @@ export function withCrew(command: Program): Program {
   return command.option('--file <file>', fileArgument).option('--crew <crew>', crewOption)
 }
 
+/** The file of the crew, for commands that take it as their argument and as `--file`. */
+export function fileGiven(argument: string | undefined, { file }: { readonly file?: string }): string | undefined {
+  if (argument !== undefined && file !== undefined)
+    throw new UsageError(`the file of the crew is given twice, ${argument} and --file ${file}; give one`)
+  return argument ?? file
+}
+
 export const storeFileArgument = 'the module that exports the crew, whose store is used'
 
 /** For commands that need a crew's store but not its code. */

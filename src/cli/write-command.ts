@@ -5,7 +5,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { projectFolder } from '../crew/open-crew.ts'
 import type { CrewModule } from '../journal/entries.ts'
-import { purposes, type NextAction, type NextStep } from '../base/next.ts'
+import { purpose, type NextAction, type NextStep } from '../base/next.ts'
 import { ownMember } from '../base/options.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from '../text/words.ts'
@@ -47,14 +47,16 @@ export interface Call extends CrewLocation {
   readonly inputs: readonly string[]
 }
 
-/** Where runs are kept: the URL of the store, or the crew's file for a store that only that file can open. */
-export type StoreLocation = { readonly store: string } | 'file'
+/** Where runs are kept: a URL, the crew's file for a store that only it can open, or the memory of this process. */
+export type StoreLocation = { readonly store: string } | 'file' | 'memory'
 
 export interface Commands {
   /** `npx reprise resume claim-1` */
   command(next: CommandNext): string
   /** `continue with: npx reprise resume claim-1` */
   advice(next: CommandNext): string
+  /** Whether the step is about a run that ends with this process, since its store is in memory. */
+  isGone(next: CommandNext): boolean
   /** The file of the crew that this call was given. */
   readonly file: string | undefined
   /** Sets where the runs of this call's crew are, if commands that load no crew would look elsewhere. */
@@ -117,7 +119,8 @@ export function writeCommands(typedCall: Call): Commands {
     if (takes === 'nothing') return []
     // the crew's file locates its runs
     const hasFile = takes === 'crew' || takes === 'file'
-    if (call.store !== undefined || hasFile || storeLocation === undefined) return flag('--store', call.store)
+    if (call.store !== undefined || hasFile || storeLocation === undefined || storeLocation === 'memory')
+      return flag('--store', call.store)
     return storeLocation === 'file' ? fileWords(name, call.file) : flag('--store', storeLocation.store)
   }
 
@@ -134,6 +137,8 @@ export function writeCommands(typedCall: Call): Commands {
         const words = withoutOption(withoutOption(call.words, '--file'), '--crew')
         return again([...optionWords('--file', file), ...optionWords('--crew', crew)], undefined, words)
       }
+      case 'rename':
+        return again(Object.entries(next.renamed).flatMap(([old, now]) => ['--renamed', `${old}=${now}`]))
       case 'import':
         return again(['--as', next.as])
       case 'fork':
@@ -143,10 +148,15 @@ export function writeCommands(typedCall: Call): Commands {
     }
   }
 
+  function isGone(next: CommandNext): boolean {
+    return 'runId' in next && (call.store === undefined ? storeLocation === 'memory' : isMemory(call.store))
+  }
+
   return {
     file: call.file,
     command,
-    advice: (next) => `${'to' in next ? next.to : purposes[next.type]} with: ${command(next)}`,
+    isGone,
+    advice: (next) => (isGone(next) ? goneWords : `${'to' in next ? next.to : purpose(next)} with: ${command(next)}`),
     setStore: (location) => void (storeLocation = location),
     setCrew: (module) => void (crewModule = module),
     forCrew(module) {
@@ -156,6 +166,12 @@ export function writeCommands(typedCall: Call): Commands {
       return commands
     },
   }
+}
+
+const goneWords = 'its store is in memory, so the run ends with this process: name another store with --store'
+
+export function isMemory(url: string): boolean {
+  return /^memory:/i.test(url)
 }
 
 /** Returns where a crew is; undefined if its file no longer exists. Without `file`, it is in the usual file. */
@@ -195,7 +211,7 @@ function isJson(text: string): boolean {
   }
 }
 
-type SimpleAction = Exclude<NextAction, 'give' | 'import' | 'fork'>
+type SimpleAction = Exclude<NextAction, 'give' | 'rename' | 'import' | 'fork'>
 
 const wordsByAction: { readonly [A in SimpleAction]: (next: NextStep<A>) => CommandWords } = {
   resume: ({ runId, changed, renamed = {}, removed = [] }) => ({

@@ -1,5 +1,6 @@
 // The Crew class: tasks and the agents that execute them. Every method checks its arguments before anything is spent,
 // then calls its verb in verbs/.
+import { noteUncountedRun } from '../engine/task/function-call.ts'
 import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../read/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
@@ -159,6 +160,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   async enqueue(options?: EnqueueOptions<InputsBy>): Promise<Run<T>> {
     const request = await readEnqueue(options)
     const { runId, notBefore } = await enqueue(this.#open, request)
+    noteUncountedRun(runId, this.name, 'a worker executes it')
     await wakeRun(this.#open, runId, notBefore?.getTime())
     return new Run<T>(this.#open, runId)
   }

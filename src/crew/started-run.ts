@@ -2,7 +2,7 @@
 import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
 import { executeRun } from '../engine/run/execute-run.ts'
 import { warnOf } from '../engine/warn-of.ts'
-import { runCode, runningCode, warnOfUncountedRun } from '../engine/task/function-call.ts'
+import { noteUncountedRun, runCode } from '../engine/task/function-call.ts'
 import { toRunTree, type RunTree } from '../runs/run-view.ts'
 import type { OpenCrew } from './open-crew.ts'
 import { type RunResult, storedResultOf } from './result/result.ts'
@@ -48,11 +48,7 @@ export function executeHere(
 ): StartedRun & { readonly here: RunHere } {
   const { definition: crew, underWay } = open
   const { run } = state
-  const code = runningCode()
-  if (code && hold && !kickedOff) {
-    code.uncounted.add(run)
-    warnOfUncountedRun(code, { crew: crew.name, run, why: 'only kickoffs of function tasks start child runs' })
-  }
+  if (hold && !kickedOff) noteUncountedRun(run, crew.name, 'only kickoffs of function tasks start child runs')
   const execution = kickedOff
     ? kickedOff.execute()
     : hold

@@ -1,4 +1,5 @@
-// What the engine needs to know about a crew. The classes that users write satisfy these; the engine knows no classes.
+// What the engine knows about a crew, as plain objects made from the users' classes (crew/define/), and the types of
+// the engine itself: options, callbacks, `Engine`, `World`.
 import type { Clock } from '../base/clock.ts'
 import type { Prices } from '../models/cost.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
@@ -29,28 +30,28 @@ import type { PatientStore } from '../stores/patient-store.ts'
 
 export interface AgentDefinition {
   readonly role: string
-  /** The role as people and models read it: with its placeholders filled in. */
+  /** Returns the role with its placeholders filled in, as people and models read it. */
   title(inputs: Inputs): string
   readonly model: LanguageModel | string | undefined
   readonly settings: { readonly [name: string]: Json }
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
-  /** A longer conversation is summarised. */
+  /** Longer conversations are summarised. */
   readonly contextTokens?: number | undefined
   /** Requests per minute, over all tasks of the agent in this process. */
   readonly maxRpm: number | undefined
   /** The sentence about the date that follows the instructions, if the agent gets one. */
   readonly dateWords?: ((now: Date) => string) | undefined
-  /** The same for all tasks of one agent. */
+  /** One object per agent, shared by all of its tasks. */
   readonly identity: object
 }
 
 export interface TaskDefinition {
   readonly name: string
-  /** False: the name is derived from the texts and changes with them. */
+  /** False if the name is derived from the texts, and changes with them. */
   readonly named: boolean
-  /** Earlier names: the record of a run under such a name belongs to this task. */
+  /** Earlier names: work that a run has recorded under such a name belongs to this task. */
   readonly was: readonly string[]
   readonly id: string
   readonly description: string
@@ -58,37 +59,37 @@ export interface TaskDefinition {
   readonly agent: AgentDefinition
   /** Names of the tasks whose outputs it receives. */
   readonly context: readonly string[]
-  /** The context was left out: missing outputs are ignored. Otherwise a missing output skips the task. */
+  /** The context was left out, so missing outputs are ignored. Otherwise a failed task in it skips this task. */
   readonly anyContext: boolean
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
-  /** How code that receives the output parses it: the schema, and a version for the parts of it that are functions. */
+  /** The schema by which other tasks' code receives the output, with a version for parts of it that are functions. */
   readonly reading?: Json | undefined
   readonly tools: readonly Tool[]
-  /** Agents that the task's own agent may delegate to or ask. */
+  /** Agents that the task's agent may delegate to or ask. */
   readonly coworkers: readonly CoworkerDefinition[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
   /** The task is a nested crew. */
   readonly child: ChildDefinition | undefined
-  /** The task is a function and asks no model. */
+  /** The task is a function. */
   readonly code: FunctionDefinition | undefined
-  /** Asked in this order, after the schema. */
+  /** Applied in this order, after the schema. */
   readonly guardrails: readonly GuardrailDefinition[]
   /** A person approves the result. */
   readonly humanInput: boolean
-  /** In a sequential crew: only tasks with this one in their context wait for it. */
+  /** Sequential crews: only tasks with this one in their context wait for it. */
   readonly async: boolean
-  /** False skips the task. */
+  /** If it returns false, the task is skipped. */
   readonly when: Condition | undefined
   /** Where its output is written, after its completion. */
   readonly outputFile?: OutputFileDefinition | undefined
-  /** The texts for the model, made from the original ones each time. */
+  /** Renders the texts for the model. */
   render(inputs: Inputs, outputs: Outputs): RenderedTask
-  /** The turn limit of each agent that works on the task, by title. */
+  /** Returns the turn limit of each agent that works on the task, by title. */
   turns(inputs: Inputs): ReadonlyMap<string, number>
-  /** Digests of everything declared, of the inputs that the task can see, and of the outputs that it receives. */
+  /** Returns digests of everything declared, of the inputs that the task uses, and of the outputs that it receives. */
   fingerprint(inputs: Inputs, outputs: Outputs): Fingerprint
 }
 
@@ -101,26 +102,30 @@ export interface Outputs {
 
 export interface RenderedTask {
   readonly instructions: string
-  /** In pieces: `output` names the task whose output is filled in there. */
+  /** In pieces: text, or the name of a task whose output is inserted. */
   readonly message: readonly (string | { readonly output: string })[]
   readonly files?: readonly StoredFile[]
 }
 
 export interface OutputFileDefinition {
-  /** Below the working folder, with `/` between its parts. INPUT_MISSING, INPUT_INVALID. */
+  /**
+   * Returns the path below the working folder, with `/` between its parts. Throws INPUT_MISSING or INPUT_INVALID if an
+   * input does not fit into it.
+   */
   pathFor(inputs: Inputs): string
-  /** False: a missing folder is an error. */
+  /** Whether missing folders are created; otherwise they are an error. */
   readonly createDirectory: boolean
 }
 
 /**
- * What a condition sees of the tasks that its task waits for, and what the inputs function of a nested crew sees of the
- * tasks in its context: their outputs by name, as their schemas parse them. A skipped task has none.
+ * The argument of conditions and of the inputs functions of nested crews. A condition sees the tasks that its task
+ * waits for, an inputs function the tasks in the context.
  */
 export interface ConditionContext<Of = AnyOutputs, Given = Inputs> {
   readonly inputs: Given
+  /** The outputs of these tasks, by name, as their schemas parse them. A skipped task has none. */
   readonly outputs: Of
-  /** The output of the last of these tasks in the crew's order; undefined if it was skipped. */
+  /** The output of the last of these tasks in the crew's order; undefined if that was skipped. */
   readonly previous: unknown
   /** With `onTaskFailure: 'continue'`: which of these tasks failed, or were skipped after a failure. */
   readonly missing: readonly string[]
@@ -131,15 +136,15 @@ export type Condition<Of = AnyOutputs, Given = Inputs> = (
   context: ConditionContext<Of, Given>,
 ) => boolean | Promise<boolean>
 
-/** By task name. */
+/** Outputs by task name. */
 export type AnyOutputs = { readonly [task: string]: unknown }
 
 export interface CoworkerDefinition {
   readonly agent: AgentDefinition
-  /** INPUT_MISSING. */
+  /** Renders the goal. Throws INPUT_MISSING if an input in its text is missing. */
   goal(inputs: Inputs): string
   readonly tools: readonly Tool[]
-  /** The agent's own. */
+  /** The guardrails of the agent itself. */
   readonly guardrails: readonly GuardrailDefinition[]
   /** Agents that it may delegate to in turn. */
   readonly coworkers: readonly CoworkerDefinition[]
@@ -148,15 +153,16 @@ export interface CoworkerDefinition {
 
 export interface ChildDefinition {
   readonly crew: CrewDefinition
-  /** The task has its own output schema, which parses the crew's output. */
+  /** Whether the task has its own output schema, which parses the crew's output. */
   readonly ownSchema: boolean
-  /** Its texts use the inputs of its parent, which no code or task option replaces. */
+  /** Whether the crew's texts use the inputs of the parent run, unchanged. */
   readonly sharesInputs: boolean
   /**
-   * Inputs of the child run that are known before its task starts. Files may be given by name. INPUT_INVALID.
+   * Returns the inputs of the child run, if they are known before its task starts. Files may be given by name. Throws
+   * INPUT_INVALID.
    */
   known(own: Inputs): Inputs | undefined
-  /** Inputs of the child run; `own` are the inputs of its parent. */
+  /** Makes the inputs of the child run. `own`: the inputs of its parent. */
   inputs(
     context: ConditionContext,
     own: Inputs,
@@ -165,7 +171,7 @@ export interface ChildDefinition {
 
 export interface FunctionDefinition {
   readonly effect: Effect
-  /** Whether the task has a version; without one, changes to the function go unnoticed. */
+  /** Whether the task has a version. Without one, changes to the function go unnoticed. */
   readonly versioned: boolean
   readonly maxSeconds: number | undefined
   run(context: CodeContext): unknown
@@ -183,17 +189,17 @@ export interface CodeContext<Of = AnyOutputs, Given = Inputs> extends ToolContex
   readonly missing: readonly string[]
 }
 
-/** What a guardrail judges. */
+/** The argument of a guardrail function. */
 export interface GuardrailInput<Output = unknown> {
   readonly raw: string
-  /** As the task's schema parses it; without a schema, the text. */
+  /** The answer as the task's schema parses it; without a schema, the text. */
   readonly output: Output
   readonly inputs: Inputs
   readonly task: string
   readonly runId: string
   /** Aborts when the run is stopped or cancelled, or the agent's time is up. */
   readonly signal: AbortSignal
-  /** The same for every try at judging this answer, in every life of the run. */
+  /** Equal for every try at judging this answer, also after a resume. */
   readonly idempotencyKey: string
   readonly readFile: ReadFile
 }
@@ -212,7 +218,7 @@ export type GuardrailDefinition = { readonly name: string } & (
 export interface CrewDefinition {
   readonly name: string
   readonly version: string
-  /** Other versions whose runs this code may continue without being asked. */
+  /** Other versions whose runs workers may continue with this code. */
   readonly accepts?: readonly string[] | undefined
   /** How workers retry a failed run. */
   readonly retries?: Retries | undefined
@@ -232,7 +238,7 @@ export interface CrewDefinition {
   /** Requests per minute, over all runs of the crew in this process. */
   readonly maxRpm?: number | undefined
   readonly logger: CrewLogger
-  /** Override the built-in prices. */
+  /** Overrides the built-in prices. */
   readonly prices?: Prices | undefined
   readonly callbacks?: Callbacks | undefined
 }
@@ -247,7 +253,7 @@ export interface Retries {
   readonly backoff: number
 }
 
-/** An hour: after that, the cause of the failure has probably gone or needs a person. */
+/** One hour: after that, the cause of the failure has probably gone, or needs a person. */
 export const maxBackoffSeconds = 3_600
 
 /** The user's callbacks. An error in one fails the run; a resume calls it again. */
@@ -262,20 +268,18 @@ export interface Callbacks {
   readonly after?: ((state: RunState) => Promise<void>) | undefined
 }
 
-/** The entries that record steps: model calls and tool calls. `task.completed` only if it has `returned`. */
+/** The entries that record steps: model calls and tool calls. Includes `task.completed` only if it has `returned`. */
 export type StepEntry = EntryOf<'model.replied' | 'tool.returned' | 'task.completed'>
 
 export type Inputs = { readonly [name: string]: Json }
 
-/** Where a crew's messages go. Without one, only warnings are printed. */
+/** Receives a crew's messages. Without a logger, only warnings are printed. */
 export interface Logger {
   info(message: string): void
   warn(message: string): void
 }
 
-/**
- * The built-in loggers also get the next step of a warning as data. Users' loggers do not: `console` would print it.
- */
+/** May also receive the next step of a warning as data. Users' loggers don't: `console` would print it. */
 export interface CrewLogger extends Logger {
   warn(message: string, detail?: LogDetail): void
 }
@@ -297,23 +301,24 @@ export interface ExecuteOptions {
   /** What to do with recorded work of tasks that the crew no longer has. */
   readonly decisions?: TaskDecisions | undefined
   readonly onQuestion?: OnQuestion | undefined
-  /** Stops the run in this process: it is suspended and can be resumed. */
+  /** Stops the run, which is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
-  /** The signal hands the run back to the workers instead of suspending it. */
+  /** Whether the signal hands the run back to the workers instead of suspending it. */
   readonly handsBack?: boolean | undefined
   /** When to hand the run back to the workers: between two steps, after at least one. */
   readonly until?: Until | undefined
-  /** On a resume: replaces the budget of the run. */
+  /** For a resume: replaces the budget of the run. */
   readonly budget?: Limit | undefined
   /**
-   * The next step in the error of a failed run. Default: resume it. Null: the error of its parent names the next step.
+   * The next step in the error of a failed run. Default: resume it. Null for a child run: its parent's error has the
+   * next step.
    */
   readonly next?: NextStep | null | undefined
 }
 
-/** By the task names in the record of the run. A task of a nested crew is `settle/payout`. */
+/** Decisions about recorded tasks, by their recorded names. A task of a nested crew is addressed as `settle/payout`. */
 export interface TaskDecisions {
-  /** The new name of a task by its old one. */
+  /** New names of tasks, by their old names. */
   readonly renamed?: { readonly [task: string]: string } | undefined
   readonly removed?: readonly string[] | undefined
 }
@@ -327,11 +332,11 @@ export interface Engine {
   readonly world: World
   /** Keeps the leases of all runs of this process in this store. */
   readonly leases: LeaseKeeper
-  /** Called with entries once they are on disk. */
+  /** Called with entries as soon as they are on disk. */
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
-  /** Listeners to the models of the run that this engine executes, if it is for one run. */
+  /** If this engine is for one run: the listeners to its models. */
   readonly listeners?: Listeners | undefined
-  /** Child runs of that run that were already read, so that they aren't read again. */
+  /** If this engine is for one run: its child runs that were already read. */
   readonly within?: Map<string, RunState> | undefined
   readonly tracing?: Tracing | undefined
 }
@@ -350,6 +355,6 @@ export interface World extends Clock {
   /** Whether the process of an owner provably no longer runs. */
   isGone(owner: Owner): boolean
   readonly leaseMs: number
-  /** What the runs of this process share. */
+  /** State shared by the runs of this process. */
   readonly process: ProcessState
 }

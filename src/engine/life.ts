@@ -1,5 +1,5 @@
-// A life is one process's work on a run: the right to append to it, the crew as the code defines it now, the caller's
-// options, and everything kept in memory meanwhile.
+// A life is one process's work on a run: the hold, the crew as today's code defines it, the caller's options, and the
+// in-memory state of the execution.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import type { Notifier, SerialQueue, SerialQueues } from '../base/notifier.ts'
@@ -20,7 +20,7 @@ export interface Life extends Hold {
   failure: { readonly error: unknown } | undefined
   /** Wakes the loop that waits for tasks to become ready. */
   readonly waker: Notifier
-  /** Questions passed to the caller, by id. */
+  /** Questions already passed to `onQuestion`, by id. */
   readonly asked: Map<string, Question>
   /** Idempotency keys in use but not recorded yet, by call path: parallel calls must not share a key. */
   readonly keys: Map<string, { readonly attempt: string; readonly key: string }>
@@ -34,8 +34,8 @@ export interface Life extends Hold {
   readonly earlier: EarlierCalls
   /** Model warnings already logged. */
   readonly warned: Set<string>
-  /** The last step passed to the step callback. After an error of the callback, the run fails and no more follow. */
-  readonly told: { seq: number; failed?: { readonly error: unknown } }
+  /** `seq` of the last step passed to the step callback. Once the callback has thrown, it is not called again. */
+  readonly reported: { seq: number; failed?: { readonly error: unknown } }
   readonly queue: {
     /** Calls of the step callback. */
     readonly steps: SerialQueue
@@ -46,15 +46,15 @@ export interface Life extends Hold {
   }
 }
 
-/** A run as its child runs see it. */
+/** A parent run, as its child runs see it. */
 export interface ParentContext {
-  /** The crew of the run, and the crews above it. */
+  /** The parent's crew, and the crews above it. */
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['childRuns']
-  /** The address of the child run in it: `research`, or that of a kickoff by a function (`chapters/intro`). */
+  /** The address of the child run in its parent: `research`, or `chapters/intro` for a kickoff by a function. */
   readonly address: string
   readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'>
-  /** Rejects with LimitReached when the budget of the run, or of a run above it, is used up. */
+  /** Rejects with LimitReached if the budget of the parent, or of a run above it, is used up. */
   checkBudget(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export type ExecuteRun = (
   outer?: ParentContext,
 ) => Promise<RunState>
 
-/** An attempt at a task that is in progress. */
+/** An attempt in progress. */
 export interface ActiveAttempt {
   readonly life: Life
   readonly task: TaskDefinition
@@ -77,5 +77,5 @@ export interface ActiveAttempt {
   readonly delegate?: Delegate
 }
 
-/** Executes the work of a coworker within a tool call of the agent; undefined while a question is open there. */
+/** Executes a coworker's work within a tool call of the agent. Resolves with undefined while the coworker waits. */
 export type Delegate = (work: ActiveAttempt, call: string, tool: string, input: unknown) => Promise<string | undefined>

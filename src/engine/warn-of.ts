@@ -1,4 +1,4 @@
-// A warning that says what to do next: in the library's words, and as data for our own loggers.
+// Logs a warning with its next step: as text for users' loggers, and as data for the built-in ones.
 import { nextWords } from '../base/next.ts'
 import type { CrewDefinition, LogDetail } from './definition.ts'
 

@@ -1,4 +1,5 @@
-// The real world: clocks, randomness, ids and this process. The only place below the surfaces that reads them.
+// The real world: clocks, randomness, ids and process state, and the engine that uses them. Below the CLI and the
+// studio, no other file reads them.
 import { setImmediate as turn } from 'node:timers/promises'
 import { realClock, uuidV7 } from '../base/clock.ts'
 import { environment } from '../base/environment.ts'
@@ -18,7 +19,7 @@ export function realWorld(): World {
     uuid: () => crypto.randomUUID(),
     newRunId: () => uuidV7(Date.now()),
     newIncarnation: () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('base64url'),
-    // code that only looks at runs doesn't need it
+    // computed on first use: code that only reads runs doesn't need it
     get owner() {
       return currentOwner()
     },
@@ -28,9 +29,10 @@ export function realWorld(): World {
   }
 }
 
-// An engine over one store: what every verb and every surface works with.
-
-/** Calls outside of an execution wait `limitMs`, since a person may be waiting for them. */
+/**
+ * Opens an engine over one store. Store calls outside of a run's execution wait out outages of up to `limitMs`, since a
+ * person may be waiting for them.
+ */
 export function openEngine(
   store: DirectStore,
   world: World,
@@ -39,9 +41,10 @@ export function openEngine(
   return { store: patientStore(store, { limitMs, onOutage, clock: world }), world, leases: leaseKeeper(store, world) }
 }
 
-// State shared by the runs of a process. It belongs to the world, not to a module, so that two worlds are as separate
-// as two processes.
-
+/**
+ * State shared by the runs of a process. It belongs to the world, not to a module, so that two worlds are as separate
+ * as two processes.
+ */
 export interface ProcessState {
   /** Keys of the runs in progress. */
   readonly runs: Set<string>
@@ -51,11 +54,11 @@ export interface ProcessState {
   readonly creating: SerialQueues
   /** Abandoned tool calls that are still running: their effects may come as late as the run's next life. */
   readonly abandonedCalls: Set<string>
-  /** Times of requests in the last minute, by agent or crew. */
+  /** Times of the model requests in the last minute, by agent or crew. */
   readonly requests: WeakMap<object, number[]>
-  /** Stores whose caution was already logged. */
+  /** Stores whose warning was already logged. */
   readonly cautioned: Set<string>
-  /** Identifies a store: by URL, or by object identity for memory stores, which share one. */
+  /** Identifies a store by its URL; a memory store by its object identity, since all memory stores share one URL. */
   storeKey(store: Store): string
 }
 

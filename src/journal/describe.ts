@@ -51,6 +51,14 @@ export function suggestDecision(
   }
 }
 
+/** A fork with the most likely new names of the orphaned tasks. */
+export function suggestNames(orphaned: readonly OrphanedTask[]): NextStep<'rename'> {
+  return {
+    type: 'rename',
+    renamed: Object.fromEntries(orphaned.map(({ task, nearest: meant = '…' }) => [task, meant])),
+  }
+}
+
 /** `was moved to sqlite:there.db` */
 export function movedWords({
   to = 'another store',

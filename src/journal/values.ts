@@ -339,6 +339,12 @@ export interface Estimate {
 /** Digests, by field, of everything declared that a task's result depends on. */
 export type Fingerprint = { readonly [field: string]: string }
 
+/** The texts that a task had when its output was made, with the inputs that it was made from. */
+export interface TaskTexts {
+  readonly description: string
+  readonly expectedOutput?: string
+}
+
 /** The output of a finished task, from whichever run. `structured`: `raw` is JSON, before the schema's transforms. */
 export interface StoredOutput {
   readonly raw: string
@@ -346,6 +352,7 @@ export interface StoredOutput {
   /** Nested crew: the task that made the output, if it isn't the last: `pay`, or `settle/pay`. */
   readonly within?: string
   readonly agent?: string
+  readonly texts?: TaskTexts
   readonly usage: Usage
   readonly startedAt: string
   readonly completedAt: string

@@ -1,5 +1,5 @@
-// The messages of an attempt, derived only from its pinned request, its recorded turns and its recorded summaries, so
-// that every process sends the same messages.
+// The messages of an attempt, and the request that it is pinned to. Messages are derived only from the pinned request,
+// the recorded turns and the recorded summaries, so that every process sends the same messages.
 import { defined } from '../base/options.ts'
 import type { AttemptState, CallState, RunState, SummaryState, TaskState, TurnState } from '../journal/state/state.ts'
 import type { Conversation, ChatMessage, PinnedText } from '../journal/entries.ts'
@@ -7,13 +7,13 @@ import { entryLimit } from '../journal/codec.ts'
 import { renderText } from '../journal/state/at-path.ts'
 import { clip } from '../text/clip.ts'
 
-/** One turn with all its tool results, or the message that sent an answer back. Never split. */
+/** One turn with all its tool results, or the message with which an answer was sent back. Never split. */
 export interface Piece {
   readonly turn?: TurnState
   readonly messages: readonly ChatMessage[]
 }
 
-/** The conversation as the model sees it: the first message, a summary of the covered pieces, and the other pieces. */
+/** The conversation as the model sees it: the first message, a summary of the covered pieces, the other pieces. */
 export interface VisibleConversation {
   readonly first: string
   /** The files of the first message. */
@@ -23,7 +23,7 @@ export interface VisibleConversation {
   readonly rest: readonly Piece[]
 }
 
-/** The messages that are sent to the model. */
+/** Returns the messages to send to the model. */
 export function conversation(state: RunState, attempt: AttemptState): ChatMessage[] {
   const visible = visibleConversation(state, attempt)
   const [next, ...others] = visible.rest.flatMap((piece) => piece.messages)
@@ -33,30 +33,31 @@ export function conversation(state: RunState, attempt: AttemptState): ChatMessag
   return [firstMessage(text, visible), ...(next ? [next] : []), ...others]
 }
 
-/** All messages, including the messages that a summary replaces for the model. */
-function wholeConversation(state: RunState, attempt: AttemptState): ChatMessage[] {
-  const whole = wholeOf(state, attempt)
+/** Returns all messages, including messages that the model only sees summarised. */
+function allMessages(state: RunState, attempt: AttemptState): ChatMessage[] {
+  const whole = fullConversationOf(state, attempt)
   return [firstMessage(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
 }
 
 /**
- * The conversation that made the output of a task, for a run that inherits the output. `places`: the entry of the new
- * run that holds a text. Undefined if no model was called, or if the conversation is not known or too long for an entry
- * that also holds the output: it is only for people to read, and the original run still has it.
+ * Returns the conversation that produced a task's output, for a run that inherits the output. `seqByText` maps each
+ * output text to the entry of the new run that holds it. Returns undefined if no model was called, or if the
+ * conversation is unknown or doesn't fit into one entry with the output: it is only for people to read, and the
+ * original run has it.
  */
 export function conversationFor(
   state: RunState,
   task: TaskState,
-  places: ReadonlyMap<string, number>,
+  seqByText: ReadonlyMap<string, number>,
   limit: number = entryLimit,
 ): Conversation | undefined {
-  const whole = wholeFor(state, task, places)
+  const whole = conversationOf(state, task, seqByText)
   return whole && lengthUpTo(limit, [task.output, whole.first, ...whole.rest]) < limit ? whole : undefined
 }
 
-/** The length of the values as JSON, counted up to `limit`: the whole may be longer than a string can be. */
+/** Measures the values as JSON, up to `limit`: together they may exceed the maximum length of a string. */
 function lengthUpTo(limit: number, values: readonly unknown[]): number {
-  // the other fields of an entry
+  // room for the other fields of the entry
   let length = 10_000
   for (const value of values) {
     length += JSON.stringify(value)?.length ?? 0
@@ -65,74 +66,88 @@ function lengthUpTo(limit: number, values: readonly unknown[]): number {
   return length
 }
 
-function wholeFor(state: RunState, task: TaskState, places: ReadonlyMap<string, number>): Conversation | undefined {
+function conversationOf(
+  state: RunState,
+  task: TaskState,
+  seqByText: ReadonlyMap<string, number>,
+): Conversation | undefined {
   if (task.source === 'inherited')
-    return task.conversation && { ...task.conversation, first: movePinned(task.conversation.first, state, places) }
+    return (
+      task.conversation && {
+        ...task.conversation,
+        first: translateReferences(task.conversation.first, state, seqByText),
+      }
+    )
   const attempt = task.source === 'executed' ? state.attempts.get(task.attempts.at(-1) ?? '') : undefined
   if (!attempt?.pinned) return undefined
   const { message, files } = attempt.pinned
-  const [, ...rest] = wholeConversation(state, attempt)
-  return { first: movePinned(message, state, places), ...defined({ files }), rest }
+  const [, ...rest] = allMessages(state, attempt)
+  return { first: translateReferences(message, state, seqByText), ...defined({ files }), rest }
 }
 
-/** Translates references to outputs into those of the other run. Texts that none of its entries holds are inlined. */
-function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyMap<string, number>): PinnedText {
+/** Translates references to outputs into references of the new run. Texts that its entries lack are inlined. */
+function translateReferences(
+  pieces: PinnedText,
+  { outputs }: RunState,
+  seqByText: ReadonlyMap<string, number>,
+): PinnedText {
   return pieces.map((piece) => {
     if (typeof piece === 'string') return piece
     const text = outputs.get(piece.output) ?? ''
-    const output = places.get(text)
+    const output = seqByText.get(text)
     return output === undefined ? text : { output, digest: piece.digest }
   })
 }
 
-/** The conversation that made a task's output, in whatever run; without an output, the conversation so far. */
+/** Returns the messages that produced a task's output, or an inherited one; without an output, those so far. */
 export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
   if (task.source === 'inherited') {
     const { first, files, rest } = task.conversation ?? {}
     return first ? [firstMessage(renderText(first, state.outputs), { files }), ...(rest ?? [])] : []
   }
   const attempt = state.attempts.get(task.attempts.at(-1) ?? '')
-  return attempt?.pinned ? wholeConversation(state, attempt) : []
+  return attempt?.pinned ? allMessages(state, attempt) : []
 }
 
-function firstMessage(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
+function firstMessage(text: string, { files }: Pick<FullConversation, 'files'>): ChatMessage {
   return { role: 'user', text, ...defined({ files }) }
 }
 
-/** The newest summary includes the older ones. A summary whose last turn was removed by hand is ignored. */
+/** Splits the conversation at its newest summary, which includes the older ones. */
 export function visibleConversation(state: RunState, attempt: AttemptState): VisibleConversation {
-  const { first, files, pieces, summary } = wholeOf(state, attempt)
+  const { first, files, pieces, summary } = fullConversationOf(state, attempt)
   const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
+  // without its last turn, which a person removed from the journal, a summary is ignored
   if (!summary || last < 0) return { first, files, covered: [], rest: pieces }
   return { first, files, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
 }
 
-/** The text of the first message, with the summary that replaces the covered pieces. */
+/** Returns the text of the first message, with the summary that replaces the covered pieces. */
 export function openingText({ first, summary, covered }: VisibleConversation): string {
   if (!summary) return first
   const calls = covered.flatMap(({ turn }) => turn?.calls ?? []).filter(mustBeRemembered)
   return `${first}\n\n${summaryMessage(summary.text, calls.map(callLine))}`
 }
 
-interface Whole {
+interface FullConversation {
   readonly first: string
   readonly files: AttemptState['request']['files']
   readonly pieces: Piece[]
   readonly summary: SummaryState | undefined
 }
 
-/** An attempt that continues another begins with its messages and the reason why its answer was sent back. */
-function wholeOf(state: RunState, attempt: AttemptState): Whole {
+/** Includes the conversation that the attempt continues, and the message with which its answer was sent back. */
+function fullConversationOf(state: RunState, attempt: AttemptState): FullConversation {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  const before: Whole =
+  const before: FullConversation =
     carried && attempt.carries
-      ? addPiece(wholeOf(state, carried), { messages: [{ role: 'user', text: attempt.carries.message }] })
+      ? addPiece(fullConversationOf(state, carried), { messages: [{ role: 'user', text: attempt.carries.message }] })
       : { first: attempt.request.message, files: attempt.request.files, pieces: [], summary: undefined }
   const pieces = attempt.turns.map((turn): Piece => ({ turn, messages: turnMessages(turn) }))
   return { ...before, pieces: [...before.pieces, ...pieces], summary: attempt.summary ?? before.summary }
 }
 
-function addPiece(whole: Whole, piece: Piece): Whole {
+function addPiece(whole: FullConversation, piece: Piece): FullConversation {
   return { ...whole, pieces: [...whole.pieces, piece] }
 }
 
@@ -147,7 +162,7 @@ function turnMessages(turn: TurnState): ChatMessage[] {
   return [reply, { role: 'tool', results }]
 }
 
-/** Calls that are listed besides the summary, because they may have changed something or a person decided them. */
+/** Whether to list a call next to the summary: it may have changed something, or its result came from a person. */
 function mustBeRemembered({ effect, source }: CallState): boolean {
   return effect === 'once' || effect === 'idempotent' || (source !== undefined && source !== 'cached')
 }
@@ -160,6 +175,6 @@ function callLine({ request, input, outcome }: CallState): string {
 
 function summaryMessage(summary: string, calls: readonly string[]): string {
   const done =
-    calls.length === 0 ? '' : `\n\nCalls that you have made by then; do not repeat them:\n${calls.join('\n')}`
+    calls.length === 0 ? '' : `\n\nCalls that you have already made; do not repeat them:\n${calls.join('\n')}`
   return `The older part of this conversation is no longer shown. Its summary:\n${summary}${done}\n\nContinue from there.`
 }

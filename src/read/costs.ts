@@ -2,7 +2,7 @@
 import { modelCalls, type ModelCalls, type RunState } from '../journal/state/state.ts'
 import { addCost, costOf, costOfSpending, type Prices } from '../models/cost.ts'
 
-/** What a task has cost in this run, including its coworkers and child runs. Undefined if a price is not known. */
+/** Returns what a task has cost in a run, including its coworkers and child runs; undefined if a price is unknown. */
 export async function costOfTask(
   state: RunState,
   task: string,
@@ -12,15 +12,15 @@ export async function costOfTask(
   return found ? costOfCalls(modelCalls(state, found), prices) : 0
 }
 
-/** What a whole run has spent, in dollars. Undefined if a price is not known. */
+/** Returns what a whole run has spent, in dollars; undefined if a price is unknown. */
 export async function costOfRun({ spending }: RunState, prices: Prices | undefined): Promise<number | undefined> {
   return costOfSpending(spending.values(), prices)
 }
 
-/** Without `at`, today's prices count. */
+/** Usage to price. Without `at`, at today's prices. */
 export type PricedCall = Omit<ModelCalls, 'at'> & { readonly at?: string }
 
-/** The total cost of calls. Undefined if a price is not known. */
+/** Returns the total cost of calls; undefined if a price is unknown. */
 export async function costOfCalls(
   calls: readonly PricedCall[],
   prices: Prices | undefined,

@@ -1,7 +1,7 @@
-// Follows a run: yields its existing entries, then new entries as they are written, by whatever process. In the process
-// that executes the run, deltas of its models come in between, in an order that doesn't depend on timing: after all
-// entries before the call, and complete before the entry that records the reply. A suspension or a failure among the
-// entries may be history; how the run rests now is what the iterator returns. `marked` tells where history ends.
+// Follows a run: yields its existing entries, then new entries as any process writes them. In the process that executes
+// the run, model deltas come in between, in an order that doesn't depend on timing: after all entries before the call,
+// and completely before the entry that records the reply. A suspension or failure among the entries may be history; the
+// iterator returns the status in which the run rests now. `marked` shows where history ends.
 import { createNotifier, type Notifier } from '../base/notifier.ts'
 import type { Entry, RunStatus } from '../journal/entries.ts'
 import { statusAfter } from '../journal/table/entry-table.ts'
@@ -21,22 +21,23 @@ interface FollowOptions {
   /** Only entries after this one; 0 for all. */
   readonly after?: number | undefined
   /**
-   * Settles when this process is done with the run. If it rejects, following rejects too: the journal has no record.
+   * Settles when this process is done with the run. If it rejects, so does following, since the journal may not record
+   * the error.
    */
   readonly until?: Promise<unknown> | undefined
-  /** Also yield a `CaughtUpEvent`, once, when all entries so far were delivered and the run is in progress. */
+  /** Also yield a `CaughtUpEvent` once, when all entries so far were delivered, if the run is still in progress. */
   readonly marked?: boolean | undefined
 }
 
-/** How the run rests. No entries follow, unless the run is resumed. */
+/** The status in which a run rests. No entries follow unless it is resumed. */
 export type RestStatus = 'suspended' | 'completed' | 'failed' | 'cancelled'
 
-/** Returns undefined when the caller stopped following or the store was closed: the run may have more entries. */
+/** Returns undefined if the caller stopped following or the store was closed: the run may have more entries. */
 export type EventIterator<Event> = AsyncIterableIterator<Event, RestStatus | undefined>
 
-/** Ends when all entries are read and the run is neither running nor queued. Returning early stops the wait at once. */
+/** Yields a run's entries. Ends when the run is neither running nor queued. Calling `return` stops a wait at once. */
 export function follow(source: Source, run: string, options?: FollowOptions): EventIterator<Entry> {
-  // without listeners, there are only entries
+  // without listeners there are no deltas
   return createFollower({ ...source, listeners: undefined }, run, options) as EventIterator<Entry>
 }
 
@@ -58,7 +59,7 @@ function createFollower(
   return {
     next: () => events.next(),
     async return() {
-      // a waiting generator cannot be ended, so end what it waits for
+      // `return` alone would not end a waiting generator
       stop.abort()
       listener?.stop()
       await events.return(undefined)
@@ -94,7 +95,7 @@ async function* followEvents(
     for (;;) {
       const ended = news.take()
       if (ended === 'closed') return undefined
-      // read before the entries, so that these include its entry
+      // read before the entries, which then include the entry that set this status
       const known = latest ?? (await store.row(run))?.status
       for await (const { entry } of readEntries(store, run, seq)) {
         if (listener) yield* listener.before(entry)
@@ -122,7 +123,7 @@ async function* followEvents(
 /** About 24 days. */
 const longestTimerMs = 2 ** 31 - 1
 
-/** A timer keeps the process alive, since hints don't. */
+/** Waits for changes. The timer keeps the process alive, which hints don't. */
 async function waitKeepingAlive({ timer }: Pick<Clock, 'timer'>, changes: Notifier): Promise<void> {
   using _ = timer(longestTimerMs, () => {}, true)
   await changes.wait()
@@ -130,7 +131,7 @@ async function waitKeepingAlive({ timer }: Pick<Clock, 'timer'>, changes: Notifi
 }
 
 interface EntryWatch extends Disposable {
-  /** There may be entries to read, or nothing more to wait for. */
+  /** Whether there may be entries to read, or watching has ended. */
   isPending(): boolean
   /** Clears `isPending`, and returns why no more entries will come, if so. */
   take(): FollowEnd | undefined
@@ -159,7 +160,7 @@ function watchEntries({ store }: Source, run: string, { until, changes, signal }
     for await (const _ of hints) look()
   }
   receiveHints().then(() => end('closed'), failed)
-  // a success is in the journal; the run may also be running again, resumed by another process
+  // after a success, look at the journal: another process may already have resumed the run
   until?.then(look, failed)
   return {
     isPending: () => hinted,

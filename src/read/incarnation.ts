@@ -1,4 +1,5 @@
-// Incarnations distinguish a run from all other runs that had, have or will have its id: see `run.created`.
+// Incarnations distinguish a run from all other runs with its id, earlier, later or in another store: see
+// `run.created`.
 import { digest } from '../journal/hash.ts'
 import type { OutputPlace } from '../journal/entries.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
@@ -6,19 +7,19 @@ import type { RunRow } from '../stores/store.ts'
 import { readSummary } from './row-summary.ts'
 
 /**
- * The incarnation of an attempt's child run. Derived, not random: if the creation is repeated after a kill, also in a
- * store to which the parent was copied, it is the same run.
+ * Returns the incarnation of an attempt's child run. It is derived, not random, so that a creation repeated after a
+ * kill, even in a store to which the parent was copied, creates the same run.
  */
 export function childIncarnation({ incarnation }: Pick<RunState, 'incarnation'>, attempt: string): string {
   return digest([incarnation, attempt])
 }
 
-/** Where the output of a task was made: in this run, or in the run from which it was inherited. */
+/** Returns where the output of a task was produced: in this run, or in the run from which it was inherited. */
 export function outputPlace({ run, incarnation }: RunState, { from, seq = 0 }: TaskState): OutputPlace {
   return from ?? { run, incarnation, seq }
 }
 
-/** Whether the row belongs to this incarnation, and not to a later run with its id. A damaged row may. */
+/** Whether the row belongs to this incarnation, and not to a later run with its id. A damaged row is assumed to. */
 export function isRowOfRun(row: RunRow, incarnation: string | undefined): boolean {
   const found = readSummary(row).incarnation
   return found === undefined || incarnation === undefined || found === incarnation

@@ -1,19 +1,20 @@
 // Streams model replies to listeners in the process that executes the run. Deltas are not journaled. The pieces of the
-// current reply are kept once, until the reply is recorded; each listener only has a cursor. So no listener delays a
-// model call, a slow listener gets several pieces joined into one, and a late listener gets the reply from its start.
+// current reply are stored once, until the reply is recorded; each listener only has a cursor. So listeners never delay
+// a model call, a slow listener gets several pieces joined into one, and a late listener gets the reply from its start.
 import type { Entry, ReplyPart } from '../journal/entries.ts'
 import type { ModelListener } from '../models/call-model.ts'
 
 /**
- * A piece of a reply that is being streamed. It isn't in the journal and has no number: the entry of its path counts.
+ * A piece of a reply that is being streamed. It isn't journaled and has no number; the entry with its path has the
+ * reply.
  */
 export type Delta =
   | { readonly type: 'text.delta'; readonly path: string; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly path: string; readonly text: string }
-  /** Discard all deltas of this path: that try failed, and nothing of it will be journaled. */
+  /** Discard all deltas of this path: the try failed, and its text will not be journaled. */
   | { readonly type: 'text.reset'; readonly path: string }
 
-/** All events that existed when following began were delivered. Events after this one are new. */
+/** Marks the end of history: all events that existed when following began were delivered. */
 export interface CaughtUpEvent {
   readonly type: 'caught-up'
   /** The last entry that was delivered. */
@@ -25,23 +26,23 @@ export type RunEvent = Entry | Delta
 /** The listeners of one run. */
 export interface Listeners {
   /**
-   * Receives the reply of one model call. `after`: the last entry before the call, which every listener gets first.
-   * Dispose it when the reply is recorded or the call has failed.
+   * Returns the receiver of one model call's reply. `after`: the last entry before the call; listeners get all entries
+   * up to it first. Dispose of the receiver when the reply is recorded or the call has failed.
    */
   streamReply(path: string, after: number): ModelListener & Disposable
   /** Call it with entries that are on disk. */
   appended(entries: readonly Entry[]): void
   /**
-   * `wake` is called when there may be new deltas. `again`: the caller may already have received the start of a reply
-   * elsewhere, so each reply begins with a reset.
+   * Adds a listener. `wake` is called when there may be new deltas. `again`: the caller may already have received the
+   * start of a reply from another listener, so each reply begins with a reset.
    */
   listen(wake: () => void, again: boolean): Listener
 }
 
 export interface Listener {
-  /** The new deltas for a listener that has all entries up to `seq`. */
+  /** Yields the new deltas for a listener that has all entries up to `seq`. */
   deltas(seq: number): Generator<Delta>
-  /** The deltas that a listener must get before this entry: the rest of the reply that it records. */
+  /** Yields the deltas that a listener must get before this entry: the rest of the reply that the entry records. */
   before(entry: Entry): Generator<Delta>
   stop(): void
 }
@@ -96,7 +97,7 @@ export function createListeners(): Listeners {
         },
         reset: () => reset(path, reply),
         [Symbol.dispose]() {
-          // a recorded reply is already gone
+          // a recorded reply was already removed
           if (replies.get(path) !== reply) return
           reset(path, reply)
           replies.delete(path)
@@ -123,7 +124,7 @@ function createListener(
   { again, stop }: { readonly again: boolean; readonly stop: () => void },
 ): Listener {
   const { cursors } = member
-  /** Replies whose entry this listener has, although `appended` may not have been called with it yet. */
+  /** Replies whose entry this listener has, perhaps before `appended` was called with it. */
   const recorded = new WeakSet<StreamedReply>()
 
   function* resets(): Generator<Delta> {
@@ -149,7 +150,7 @@ function createListener(
         if (reply.after > seq || reply.pieces.length === 0 || recorded.has(reply)) continue
         const known = cursors.get(path)
         const cursor = known?.reply === reply ? known : yield* begin(path, reply)
-        // stop at the pieces that exist now: a model that never pauses must not hold up entries and other replies
+        // only the pieces that exist now: a model that never pauses must not hold up entries and other replies
         const end = reply.pieces.length
         while (!cursor.void && cursor.next < end) {
           const { type } = reply.pieces[cursor.next] as StreamedReply['pieces'][number]

@@ -1,5 +1,5 @@
-// Questions that only a person can decide: their texts, their decisions, and the check of an answer. Answers are
-// checked before they are posted, so that a run never receives an answer that it cannot use.
+// Questions to people: their texts, the decisions that they accept, and the check of answers. Answers are checked
+// before they are posted, so that a run never receives an answer that it cannot use.
 import { RepriseError } from '../base/errors.ts'
 import type { Answer, OnceCall, Question } from '../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
@@ -14,7 +14,7 @@ export interface DecisionForm {
   readonly may?: readonly string[]
 }
 
-/** The decisions that each type of question accepts, with their required and optional fields. */
+/** The decisions that each kind of question accepts, with their required and optional fields. */
 export const decisions: { readonly [K in Question['kind']]: { readonly [decision: string]: DecisionForm } } = {
   result: {
     approve: { must: [] },
@@ -32,7 +32,7 @@ export const decisions: { readonly [K in Question['kind']]: { readonly [decision
   limit: { raise: { must: ['to'] }, fail: { must: ['reason'] } },
 }
 
-/** Returns the answer as JSON. ANSWER_INVALID when it does not fit, with the decisions that do. */
+/** Returns the answer as JSON, or throws ANSWER_INVALID, with the accepted decisions, if it does not fit. */
 export function checkAnswer(question: Question, answer: unknown): Answer {
   const json = strictJson(answer, 'answer')
   if (!json.ok) throw answerInvalid(question, `${json.path} is ${json.found}, which is not valid JSON`)
@@ -64,7 +64,7 @@ export function checkAnswer(question: Question, answer: unknown): Answer {
   return value as unknown as Answer
 }
 
-/** Why a budget is invalid, if it is. */
+/** Returns why a budget is invalid, if it is. */
 export function limitProblem(limit: unknown): string | undefined {
   if (typeof limit !== 'object' || limit === null || Array.isArray(limit)) return `is ${describe(limit)}, not an object`
   const names = ['tokens', 'cost', 'seconds']
@@ -78,13 +78,16 @@ export function limitProblem(limit: unknown): string | undefined {
   return undefined
 }
 
-/** QUESTION_NOT_FOUND when `id` is not a string. */
+/** Throws QUESTION_NOT_FOUND if `id` is not a string. */
 export function checkQuestionId(id: unknown): asserts id is string {
   if (typeof id === 'string') return
   throw new RepriseError('QUESTION_NOT_FOUND', `the question is ${describe(id)}; give its id, such as "q1"`)
 }
 
-/** The question with this id. QUESTION_NOT_FOUND names the `open` questions; QUESTION_ANSWERED. */
+/**
+ * Returns the question with this id. Throws QUESTION_ANSWERED if it has an answer, or QUESTION_NOT_FOUND, which names
+ * the `open` questions.
+ */
 export function openQuestion(state: RunState, id: string, open: readonly Question[]): Question {
   const asked = state.questions.get(id)
   if (!asked) {
@@ -113,7 +116,7 @@ export function alreadyAnswered(run: string, id: string): RepriseError {
   )
 }
 
-/** The next step that answers a question. */
+/** Returns the next step that answers a question. */
 export function answerStep(runId: string, { id, kind }: Question): NextStep<'answer'> {
   return { type: 'answer', runId, question: id, decisions: Object.keys(decisions[kind]) }
 }
@@ -132,7 +135,7 @@ export function doubtQuestionText(
   )
 }
 
-/** `lost`: a sentence about missing entries that may have recorded the call. */
+/** Returns the question whether to make a call. `lost`: a sentence about missing entries that may record the call. */
 export function callQuestionText(tool: string, input: Json, earlier: readonly OnceCall[], lost?: string): string {
   const may = `May ${tool}(${canonicalJson(input)}) be called?`
   const asked = lost === undefined ? may : `${may} ${lost}`
@@ -148,7 +151,7 @@ export function callQuestionText(tool: string, input: Json, earlier: readonly On
   )
 }
 
-/** A sentence about missing entries that may have recorded calls of the task. Undefined if none are missing. */
+/** Returns a sentence about missing entries that may record calls of the task, or undefined if none are missing. */
 export function lostEntriesText(state: RunState, name: string): string | undefined {
   const { lost = [], lostBefore } = state.tasks.get(name) ?? {}
   const words = (entries: readonly number[], source: string): string =>

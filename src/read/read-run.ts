@@ -1,5 +1,5 @@
-// Reads and folds a run's journal, and checks its hash chain. A break in the chain is a person's edit: the state
-// reports it, and the next resume records it.
+// Reads and folds a run's journal and checks its hash chain; also reads the files among its inputs. A break in the
+// chain means that a person edited the journal: the state reports it, and the next resume records it.
 import { messageOf, RepriseError } from '../base/errors.ts'
 import { decodeEntry, decodePlain, checkStoredValue } from '../journal/codec.ts'
 import {
@@ -24,11 +24,11 @@ import type { ReadFile } from '../tools/tool.ts'
 
 export interface LoadedRun {
   readonly state: RunState
-  /** The hash of the last line, which the next one takes as its `prev`. */
+  /** The hash of the last line, and so the `prev` of the next. */
   readonly hash: string
 }
 
-/** RUN_NOT_FOUND. `onEntry` gets each entry, and the state after it. */
+/** Reads a run. `onEntry` is called with each entry and the state after it. Rejects with RUN_NOT_FOUND. */
 export async function readRun(
   store: Store,
   run: string,
@@ -38,12 +38,12 @@ export async function readRun(
   let hash = ''
   const decode = lineDecoder(store, run)
   const checkPinned = pinChecker(state)
-  // read before the lines, so that entries appended meanwhile don't look lost
+  // read before the lines: entries appended in between are no reason to report a loss
   const noted = await store.lastNoted(run)
   for await (const line of store.read(run)) {
     try {
       const decoded = decode(line)
-      // no promise per line: a resume may read ten thousand
+      // no promise per line, since a resume may read ten thousand lines
       const entry = decoded instanceof Promise ? await decoded : decoded
       if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
       applyEntry(state, entry)
@@ -63,7 +63,7 @@ export async function readRun(
   return { state: finishFold(state), hash }
 }
 
-/** Undefined if the store has no such run. Still rejects if the store does not answer. */
+/** Reads a run's state. Resolves with undefined if the store has no such run; other errors are passed on. */
 export async function readStateIfExists(store: Store, run: string): Promise<RunState | undefined> {
   return (await readRunIfExists(store, run))?.state
 }
@@ -77,7 +77,7 @@ export async function readRunIfExists(store: Store, run: string): Promise<Loaded
   }
 }
 
-/** The entries after `after`, with their bytes. */
+/** Yields the entries after the entry `after`, with their bytes. */
 export async function* readEntries(
   store: Store,
   run: string,
@@ -92,14 +92,14 @@ export async function* readEntries(
   }
 }
 
-/** Any error while an entry is read means that the journal is damaged. */
+/** Converts an error that occurred while an entry was read: whatever it is, the journal is damaged. */
 function damageError(error: unknown, run: string, seq: number): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const words = `entry ${seq} of run ${run} cannot be read (${messageOf(error)}); restore the journal from a copy, or remove that line`
   return new RepriseError('JOURNAL_DAMAGED', words, { runId: run, cause: error })
 }
 
-/** Returns a promise only for lines that refer to separately stored values. */
+/** Returns a decoder, which returns a promise only for lines that refer to separately stored values. */
 function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise<Entry> {
   const blobs = new Map<string, Uint8Array | undefined>()
   const blob = async (hash: string) => {
@@ -117,11 +117,11 @@ function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise
 
 function checkPosition(entry: Entry, seq: number, where: string): Entry {
   if (entry.seq === seq) return entry
-  const words = `${where} says that it is entry ${entry.seq}; restore the journal from a copy`
+  const words = `${where} has the number ${entry.seq}; restore the journal from a copy`
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
+/** Throws JOURNAL_DAMAGED if only newer code knows an entry, or RUN_NOT_FOUND if it is another crew's run. */
 export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
   if (unknown !== undefined) {
     const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`
@@ -130,16 +130,15 @@ export function checkReadable({ run, crew: owner, unknown }: RunState, crew: str
   if (crew !== undefined && owner !== crew) throw otherCrewError(run, owner, crew)
 }
 
-// Refuses runs of another journal format, instead of guessing what they mean.
-
-/** JOURNAL_DAMAGED when a build with another format created the run. */
+/** Throws JOURNAL_DAMAGED if the run has another journal format, instead of guessing what its entries mean. */
 export function checkFormat({ run, format }: RunRow): void {
   if (format !== journalVersion) throw otherFormat(`run ${run}`, format, journalVersion)
 }
 
-// Checks that the outputs to which an attempt's pinned message refers are unchanged in the journal.
-
-/** Call the result for each started attempt. If its texts were changed by hand, it becomes void: it cannot continue. */
+/**
+ * Returns a function to call with the path of each started attempt. If an output that the attempt's pinned message
+ * refers to was changed by hand, the attempt becomes void: it cannot continue.
+ */
 function pinChecker(state: RunState): (path: string) => void {
   const digests = new Map<number, string>()
   const isChanged = ({ output, digest: expected }: OutputReference): boolean => {
@@ -153,8 +152,6 @@ function pinChecker(state: RunState): (path: string) => void {
   }
 }
 
-// Errors for runs that a store or a crew does not have.
-
 export function runNotFoundError(store: Store, run: string): RepriseError {
   const words = `there is no run ${run} in ${store.url}`
   return new RepriseError('RUN_NOT_FOUND', words, { runId: run, next: { type: 'runs' } })
@@ -166,9 +163,12 @@ export function otherCrewError(run: string, owner: string, crew: string): Repris
 }
 
 // The files among a run's inputs. Their bytes are stored as blobs of the run when it is created, and read from there
-// for models and user code; the original files are not needed any more.
+// for models and user code; the original files are no longer needed.
 
-/** The blobs for a new run: files that were just read, or files of its parent. BLOB_MISSING. */
+/**
+ * Returns the blobs for a new run: files that were just read, or files of its parent. Rejects with BLOB_MISSING if the
+ * store lacks one.
+ */
 export async function fileBlobs(store: Store, values: readonly Json[], read: Files, parent?: string): Promise<Blob[]> {
   const blobs = new Map<string, Blob>()
   for (const file of values.flatMap(filesIn)) {
@@ -179,7 +179,7 @@ export async function fileBlobs(store: Store, values: readonly Json[], read: Fil
   return [...blobs.values()]
 }
 
-/** Reads the files in these messages. BLOB_MISSING. */
+/** Reads the files in these messages. Rejects with BLOB_MISSING if the store lacks one. */
 export async function readFiles(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
   const files = new Map<string, Uint8Array>()
   for (const message of messages) {
@@ -190,7 +190,7 @@ export async function readFiles(store: Store, run: string, messages: readonly Ch
   return files
 }
 
-/** `readFile` for user code. It only reads files among the inputs. */
+/** Returns the `readFile` for user code, which only reads files among the inputs. */
 export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' | 'inputs'>): ReadFile {
   return async (wanted) => {
     const files = filesIn(inputs)
@@ -207,7 +207,7 @@ export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' |
   }
 }
 
-/** The inputs may contain one file several times, under several names. */
+/** Removes duplicates: the inputs may contain one file several times, under several names. */
 function distinct(files: readonly StoredFile[]): StoredFile[] {
   return [...new Map(files.map((file) => [file.hash, file])).values()]
 }

@@ -1,5 +1,5 @@
-// The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same
-// append.
+// The listing row of a run, from which lists are shown without reading journals. The append that changes the run also
+// writes its row.
 import { defined } from '../base/options.ts'
 import { journalVersion, type Entry } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
@@ -9,7 +9,7 @@ import { unfinishedCrews, activeChildren } from '../journal/state/tally.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
 import { dueTime, spentPart, type RowSummary } from './row-summary.ts'
 
-/** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
+/** In characters of JSON. Larger inputs are left out of the row, and a list that shows them reads the journal. */
 const inputsLimit = 2_048
 
 export function listingRow(state: RunState): RunRow {
@@ -55,25 +55,25 @@ export function listingRow(state: RunState): RunRow {
   }
 }
 
-/** An output is looked up by what it depends on only when making it changed nothing outside. */
+/** Returns the keys by which `reuse` finds new outputs. Outputs whose making had side effects are not reused. */
 export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKey[] {
   return entries.flatMap((entry) => {
     if (entry.type !== 'task.completed' || entry.path === undefined || isNestedAttempt(entry.path)) return []
-    // with all of its tasks, a nested crew may have another output
+    // if its failed tasks had succeeded, the nested crew might have another output
     if (entry.failures) return []
     const attempt = state.attempts.get(entry.path)
     const task = attempt && state.tasks.get(attempt.task)
-    if (!task || hasDoneSomething(state, task)) return []
+    if (!task || hadSideEffects(state, task)) return []
     return [{ task: task.name, fingerprint: digest(attempt.fingerprint), seq: entry.seq }]
   })
 }
 
-/** By the task itself, by agents that it delegated to, or by a crew. */
-function hasDoneSomething(state: RunState, { attempts, nested, childCalls = [] }: TaskState): boolean {
+/** Whether the task, its coworkers or its child runs made calls that must not be repeated. */
+function hadSideEffects(state: RunState, { attempts, nested, childCalls = [] }: TaskState): boolean {
   const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
-  return childCalls.length > 0 || turns.some((turn) => turn.calls.some(didSomething))
+  return childCalls.length > 0 || turns.some((turn) => turn.calls.some(isUnrepeatable))
 }
 
-function didSomething({ effect, source }: CallState): boolean {
+function isUnrepeatable({ effect, source }: CallState): boolean {
   return effect === 'once' || (source !== undefined && source !== 'cached')
 }

@@ -6,7 +6,7 @@ import { parsedOutput } from '../engine/run/task-context.ts'
 import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage, PlannedTask } from '../journal/entries.ts'
 import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
-import { fillInInputs } from '../journal/state/change-tasks.ts'
+import { taskTexts } from '../journal/state/change-tasks.ts'
 import type { RunTree } from './run-view.ts'
 import { costOfTask } from '../read/costs.ts'
 import type { Prices } from '../models/cost.ts'
@@ -14,7 +14,7 @@ import type { Prices } from '../models/cost.ts'
 export interface TaskView<Output = unknown> {
   readonly name: string
   readonly id: string
-  /** With placeholders filled in, as in `expectedOutput`. */
+  /** With placeholders filled in, as in `expectedOutput`; for an output, with the inputs that it was made from. */
   readonly description: string
   readonly expectedOutput: string | undefined
   /** The first words of the description. */
@@ -98,14 +98,14 @@ export function isDone({ status }: TaskState): boolean {
 export async function taskView(tree: TaskFacts, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
   const { state, held, questions } = tree
   const { name, id, output: stored } = task
-  const description = fillInInputs(task.description, state)
+  const { description, expectedOutput } = taskTexts(task, state)
   const messages = messagesOf(state, task)
   const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []))
   return {
     name,
     id,
     description,
-    expectedOutput: task.expectedOutput === undefined ? undefined : fillInInputs(task.expectedOutput, state),
+    expectedOutput,
     summary: firstWords(description, 10),
     agent: stored?.agent ?? task.agent,
     status: taskViewStatus(state, task, held, questions),

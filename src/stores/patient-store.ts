@@ -338,8 +338,3 @@ export function outageError(url: string, why: string, stage: CallStage, cause: u
         { cause },
       )
 }
-
-/** The error's message. If no address of a host is reachable, Node throws an AggregateError without one. */
-export function errorReason(error: unknown): string {
-  return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
-}

@@ -49,28 +49,28 @@ function cleanArgs(args: object): unknown {
  * Restores the credentials of a pinned tool from the same tool in today's code. Throws CREW_INVALID if today's tool has
  * none in the same place.
  */
-export function restoreArgs(pinned: ToolDefinition, tools: readonly Tool[]): ToolDefinition {
+export function restoreArgs(pinned: ToolDefinition, tools: readonly Tool[], run: string): ToolDefinition {
   const { name, provider } = pinned
   if (!provider) return pinned
   const namesake = tools.find((tool) => tool.name === name)?.provider
   const today = namesake?.id === provider.id ? namesake : undefined
   if (today && digest({ ...storableProvider(name, today) }) === digest({ ...provider }))
     return { ...pinned, provider: today }
-  const args = restoreRedacted(provider.args, today?.args, `tool ${name}`) as ProviderTool['args']
+  const args = restoreRedacted(provider.args, today?.args, `tool ${name}`, run) as ProviderTool['args']
   return { ...pinned, provider: { ...provider, args } }
 }
 
-function restoreRedacted(pinned: Json, today: unknown, what: string): Json {
+function restoreRedacted(pinned: Json, today: unknown, what: string, run: string): Json {
   if (pinned === redacted) {
     if (typeof today === 'string') return today
-    const words = `${what} had a credential that today's code does not have; add it again, or resume with changed: 'restart'`
-    throw new RepriseError('CREW_INVALID', words)
+    const words = `${what} had a credential that today's code does not have: add it to the code`
+    throw new RepriseError('CREW_INVALID', words, { next: { type: 'resume', runId: run, changed: 'restart' } })
   }
   if (typeof pinned !== 'object' || pinned === null) return pinned
   const member = (name: string | number): unknown => (today as { readonly [name: string]: unknown } | undefined)?.[name]
-  if (Array.isArray(pinned)) return pinned.map((item: Json, index) => restoreRedacted(item, member(index), what))
+  if (Array.isArray(pinned)) return pinned.map((item: Json, index) => restoreRedacted(item, member(index), what, run))
   return Object.fromEntries(
-    Object.entries(pinned).map(([name, value]) => [name, restoreRedacted(value, member(name), what)]),
+    Object.entries(pinned).map(([name, value]) => [name, restoreRedacted(value, member(name), what, run)]),
   )
 }
 

@@ -3,7 +3,7 @@ import { decisions } from '../read/questions.ts'
 import { defined } from '../base/options.ts'
 import type { Answer, Question } from '../journal/entries.ts'
 import { attemptNumber, taskInPath } from '../journal/paths.ts'
-import { fillInInputs } from '../journal/state/change-tasks.ts'
+import { taskTexts } from '../journal/state/change-tasks.ts'
 import type { AskingTask } from '../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
 import { taskViewStatus } from '../runs/status.ts'
@@ -32,7 +32,7 @@ export function taskData(
     attempt: newest ? attemptNumber(newest.path) : 0,
     refusals: refused,
     ...defined({
-      description: exposure.prompts ? fillInInputs(task.description, state) : undefined,
+      description: exposure.prompts ? taskTexts(task, state).description : undefined,
       agent: output?.agent ?? task.agent,
       output: shown?.raw,
       structured: shown?.structured,

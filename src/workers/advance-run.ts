@@ -4,9 +4,8 @@ import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
 import type { World } from '../engine/definition.ts'
 import type { TimedLease } from '../engine/lease/leased-tree.ts'
-import type { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
-import type { OnWorkerEvent, Outcome } from './report/events.ts'
+import type { OnWorkerEvent, WorkerEvent } from './report/events.ts'
 import { crewOf, type ServedCrew, type ServedStore } from './served.ts'
 import { defined } from '../base/options.ts'
 import type { Clock } from '../base/clock.ts'
@@ -54,10 +53,12 @@ async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew
   throw new Error(row ? `it now belongs to crew ${row.crew}, version "${row.version}"` : 'it was deleted')
 }
 
-function eventOutcome(advanced: AdvanceOutcome): { outcome: Outcome; at?: string; error?: RepriseError } {
+function eventOutcome(
+  advanced: AdvanceOutcome,
+): Pick<Extract<WorkerEvent, { type: 'left' }>, 'outcome' | 'at' | 'why' | 'error'> {
   switch (advanced.status) {
     case 'waiting':
-      return { outcome: 'waiting', ...defined({ at: isoTime(advanced.at) }) }
+      return { outcome: 'waiting', ...defined({ at: isoTime(advanced.at), why: advanced.why }) }
     case 'failed':
       return { outcome: 'failed', error: advanced.error, ...defined({ at: isoTime(advanced.retryAt) }) }
     case 'completed':

@@ -65,3 +65,17 @@ describe('a run that continues after a failed task', () => {
     assert.match(each.stdout, /completed +n-2 .*page a, page b/)
   })
 })
+
+test('show names the task that ended the run, and the task of its nested crew', async () => {
+  await using folder = await project(`${imports}
+const fetch = new Task({ name: 'fetch', effect: 'read', run() { throw new Error('no page') } })
+const research = new Task({ name: 'research', crew: new Crew({ name: 'inner', tasks: [fetch] }) })
+export const crew = new Crew({ name: 'outer', tasks: [research] })
+export const on = new Crew({ name: 'on', tasks: [research], onTaskFailure: 'continue' })
+`)
+  await folder.reprise('run', '--crew', 'outer', '--id', 'r')
+  const shown = await folder.reprise('show', 'r')
+  assert.match(shown.stdout, /^error +TASK_FAILED: task research failed: its task fetch failed: no page$/m)
+  const { stderr } = await folder.reprise('run', '--crew', 'on')
+  assert.match(stderr, /^warning: run .*: task research failed: its task fetch failed: no page; the run continues/m)
+})

@@ -91,7 +91,7 @@ const cases: readonly Case[] = [
     what: 'a resume that refuses changed code',
     crew: asking,
     steps: ['run --id r', '+GOAL=other', 'resume r --changed refuse'],
-    says: /^error: task note failed: it has changed since it was started: agent goal changed; continue with: npx reprise resume r --changed restart$/,
+    says: /^error: task note failed: it has changed since it was started: agent goal changed; start it again with: npx reprise resume r --changed restart$/,
     prints: /^$/,
     code: exitCodes.suspended,
   },
@@ -120,7 +120,7 @@ const cases: readonly Case[] = [
     what: 'a task of a completed run that is to be done again',
     crew: fetching,
     steps: ['+net', 'run --id r', `invalidate r 'fetch it'`],
-    says: /^error: run r is completed and is never changed; make a new run from it with: npx reprise replay --run r -t 'fetch it'$/,
+    says: /^error: run r is completed, so it can no longer be changed; make a new run from it with: npx reprise replay --run r -t 'fetch it'$/,
     prints: /^note for nobody\n$/,
   },
   {

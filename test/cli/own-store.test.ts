@@ -128,3 +128,24 @@ ${crew('letters')}
     assert.deepEqual([replayed.code, replayed.stdout], [0, 'letters\n'], replayed.stderr)
   })
 })
+
+test('a run in memory that fails or waits is not advised to be continued, since it ends with its process', async () => {
+  await using folder = await project(`${imports}
+const fail = () => { throw new Error('no page') }
+const tasks = [new Task({ name: 'fetch', effect: 'read', humanInput: true, run: ({ inputs }) => inputs['fail'] ? fail() : 'page' })]
+export const crew = new Crew({ name: 'pages', tasks, store: 'memory:' })
+`)
+  const gone = 'its store is in memory, so the run ends with this process: name another store with --store\n'
+  for (const options of [[], ['--store', 'memory:']]) {
+    const failed = await folder.reprise('run', '--input', 'fail=yes', ...options)
+    assert.match(failed.stderr, new RegExp(`^error: task fetch failed: no page; ${gone}`, 'm'))
+    const waiting = await folder.reprise('run', '--input', 'fail:=false', ...options)
+    assert.match(waiting.stderr, new RegExp(`waits for an answer to q1: .*; ${gone}`))
+    assert.doesNotMatch(failed.stderr + waiting.stderr, /reprise (resume|answer)/)
+  }
+  const [record] = records(await folder.reprise('run', '--input', 'fail=yes', '--json')).slice(-1)
+  assert.ok(record?.['error'])
+  assert.doesNotMatch(JSON.stringify(record), /"next"|"command"/)
+  const kept = await folder.reprise('run', '--input', 'fail=yes', '--id', 'r', '--store', 'sqlite:runs.db')
+  assert.match(kept.stderr, /continue with: npx reprise resume r --store sqlite:runs\.db\n/)
+})

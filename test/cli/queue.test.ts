@@ -285,10 +285,7 @@ test('requeue continues a stopped run in a worker, says how to start one, and re
   assert.deepEqual([asked.code, asked.stderr], [0, `${words}start one with: npx reprise worker\n`])
   const twice = await folder.reprise('requeue', 'left')
   assert.equal(twice.code, 4)
-  assert.match(
-    twice.stderr,
-    /^error: run left is queued: a worker executes it without a requeue, if none does already; look at/,
-  )
+  assert.match(twice.stderr, /^error: run left is queued and needs no requeue: workers execute it without one; look at/)
   assert.match((await folder.reprise('worker', '--once')).stderr, /run left of crew claims: completed/)
   const over = await folder.reprise('requeue', 'left')
   assert.equal(over.code, 1)
@@ -303,7 +300,7 @@ test("requeue names a crew file that isn't the usual one", async () => {
   assert.match((await folder.reprise('requeue', 'left')).stderr, /start one with: npx reprise worker other\.ts\n$/)
 })
 
-test('a worker of several files prints the command that continues a parked run', async () => {
+test('a worker of several files prints why it parks a run, and the command that continues it', async () => {
   await using folder = await project(claims)
   const flat = (task: string): string =>
     `${imports}\nexport const flat = new Crew({ name: 'flat', tasks: [new Task({ name: '${task}', run: () => 'booked' }), new Task({ name: 'note', run: () => 'noted' })] })\n`
@@ -314,5 +311,9 @@ test('a worker of several files prints the command that continues a parked run',
   const worked = await folder.reprise('worker', 'crew.ts', 'after.ts', '--once')
   const [, command = ''] = /no task for: book .*; continue with: npx reprise (.*)\n/.exec(worked.stderr) ?? []
   assert.equal(command, 'resume r --renamed book=post --file after.ts')
+  assert.match(
+    worked.stderr,
+    /run r of crew flat: suspended after .*: it has recorded work that its crew has no task for/,
+  )
   assert.equal((await folder.reprise(...command.split(' '))).code, 0)
 })

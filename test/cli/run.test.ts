@@ -43,6 +43,16 @@ export const crew = new Crew({ name: 'outer', tasks: [head, own, same] })`
     assert.match((await folder.reprise('doctor')).stdout, /outer of crew\.ts: 3 tasks .*inputs title, notes, tone\n/)
   })
 
+  test('takes the file of the crew as its argument or as --file, but not as both', async () => {
+    await using folder = await project(nested)
+    const given = ['--crew', 'outer', '--input', 'title=t', ...inputs]
+    assert.equal((await folder.reprise('run', '--file', 'crew.ts', ...given)).code, 0)
+    assert.equal((await folder.reprise('enqueue', '--file', 'crew.ts', ...given)).code, 0)
+    const twice = await folder.reprise('run', 'crew.ts', '--file', 'other.ts', ...given)
+    assert.equal(twice.code, 2)
+    assert.match(twice.stderr, /^error: the file of the crew is given twice, crew\.ts and --file other\.ts; give one\n/)
+  })
+
   test('of a nested crew has child runs, which are named for a task within', async () => {
     await using folder = await project(nested)
     await folder.reprise('run', '--crew', 'outer', '--id', 'nested', ...inputs, '--input', 'title=t')

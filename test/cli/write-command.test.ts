@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { commandPrefix } from '../../src/cli/write-command.ts'
 import { writeCommands, type Call } from '../../src/cli/write-command.ts'
-import { nextWords, purposes, type NextStep } from '../../src/base/next.ts'
+import { nextWords, purpose, purposes, type NextStep } from '../../src/base/next.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 
 const runId = "ada's claim"
@@ -15,7 +15,7 @@ const table: readonly (readonly [next: NextStep, call: string, command: string])
   [{ type: 'resume', runId }, `continue with crew.run('ada\\'s claim').resume()`, `resume 'ada'\\''s claim' CREW`],
   [
     { type: 'resume', runId: 'r', changed: 'restart' },
-    `continue with crew.run('r').resume({ changed: 'restart' })`,
+    `start it again with crew.run('r').resume({ changed: 'restart' })`,
     'resume r --changed restart CREW',
   ],
   [
@@ -68,6 +68,11 @@ const table: readonly (readonly [next: NextStep, call: string, command: string])
     `give it with inputs: { notes: …, 'the tone': … }`,
     `plan --input notes=value --input 'the tone=value'`,
   ],
+  [
+    { type: 'rename', renamed: { book: 'post' } },
+    `assign it to another task with renamed: { book: 'post' }`,
+    'plan --renamed book=post',
+  ],
   [{ type: 'import', as: 'r-copy' }, `import it under another id with { as: 'r-copy' }`, 'plan --as r-copy'],
   [
     { type: 'backtest', task: 'note', id: 'b' },
@@ -91,7 +96,7 @@ test('every action has its words in the library, and its command with the file, 
     const file = next.type === 'kickoff' ? `'my crew.ts'` : `--file 'my crew.ts'`
     const whole = command.replace('CREW', `${file} --crew b --store 'file:a b'`).replace('STORE', `--store 'file:a b'`)
     assert.equal(given.command(next), `npx reprise ${whole}`)
-    assert.equal(given.advice(next), `${purposes[next.type]} with: npx reprise ${whole}`)
+    assert.equal(given.advice(next), `${purpose(next)} with: npx reprise ${whole}`)
   }
 })
 

@@ -281,7 +281,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   ],
   'has a changed stored value': [
     (lines) => sealed(changed(lines.slice(0, -1), lines.length - 2, '"base64":"', '"base64":"AAAA')),
-    /the stored value in line \d+ of .* does not have its hash/,
+    /the stored value in line \d+ of .* does not match its hash/,
   ],
   'lacks a stored value': [(lines) => sealed(lines.slice(0, -2)), /entry 2 of .* refers to the stored value/],
   miscounts: [
@@ -300,7 +300,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
     (lines) => sealed([...lines.slice(0, -1), '{"within":"r/job#1"}', ...lines.slice(1, -1)]),
     /has 2 runs, but its last line says 1/,
   ],
-  'continues after its end': [(lines) => `${lines.join('\n')}\n{}\n`, /line \d+ of .* comes after its end/],
+  'continues after its end': [(lines) => `${lines.join('\n')}\n{}\n`, /line \d+ of .* comes after its last line/],
   'has a line of its own': [
     (lines) => sealed([...lines.slice(0, -1), '{"a":1}']),
     /neither an entry, a stored value nor a message/,
@@ -483,11 +483,7 @@ test('a file that is unreadable, unwritable or damaged is named by its path', as
   await refused(exportRunToFile(store, 'r', missing), 'STORE_FAILED', /missing.r\.reprise/)
   const path = join(folder.path, 'r.reprise')
   await writeFile(path, 'no JSON\n')
-  await refused(
-    importRunFromFile(engineOn(store), path),
-    'JOURNAL_DAMAGED',
-    /line 1 of .*r\.reprise is not a line of JSON/,
-  )
+  await refused(importRunFromFile(engineOn(store), path), 'JOURNAL_DAMAGED', /line 1 of .*r\.reprise is not JSON/)
 })
 
 function changed(lines: readonly string[], index: number, before: string, after: string): string[] {

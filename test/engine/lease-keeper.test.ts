@@ -47,7 +47,7 @@ async function asAsked(leases: readonly Lease[]): Promise<RenewedLease[]> {
 const leaseOf = (run: string, world: World): Promise<TimedLease> =>
   requestLease(world, async () => ({ run, token: 1, id: `${run}-1`, owner: world.owner }))
 
-const deaf = { lost: () => {}, waiting: () => {} }
+const deaf = { lost: () => {}, renewed: () => {} }
 
 test('an effect that begins while most of the lease is left makes no store call', async () => {
   const { keeper, clocks, world, renewals } = scene()
@@ -157,7 +157,7 @@ test('all leases of a process are renewed in one call, which returns the number 
   const all = leases.map((lease) =>
     keeper.keep(lease, {
       ...deaf,
-      waiting: (messages) => void heard.push(`${lease.run} ${messages}`),
+      renewed: (messages) => void heard.push(`${lease.run} ${messages}`),
     }),
   )
   all[2]?.stop()

@@ -492,7 +492,7 @@ test('an output is found by its dependencies only if no once call contributed to
 
 for (const [finish, what, reason] of [
   ['length', 'was cut off at the token limit', 'cut off at the limit of output tokens; be shorter'],
-  ['content-filter', 'the provider stopped', "stopped by the provider's content filter; say it in another way"],
+  ['content-filter', 'the provider stopped', "stopped by the provider's content filter; rephrase it"],
 ] as const) {
   test(`an answer that ${what} goes back with the reason`, async () => {
     const model = scriptedModel([

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
+import type { WorkerEvent } from 'reprise/workers'
 import { memoryStore, type Store } from 'reprise/stores'
 import { stateOf } from '../engine/support.ts'
 import { dieWhen } from '../crash/mortal.ts'
@@ -19,10 +20,11 @@ test('a run that keeps crashing its process is given up, and no other run is', a
   const queueing = crewOn(store, () => {})
   for (const id of [...innocent.slice(0, 4), 'crash', ...innocent.slice(4)]) await queueing.enqueue({ id })
   let deaths = 0
+  const left: WorkerEvent[] = []
   while ((await stateOf(store, 'crash')).status !== 'suspended') {
     assert.ok(deaths < 20, 'it ends its processes for ever')
     const hasLived = await dieWhen(store, elsewhere(`box${deaths}`), (own, die) =>
-      workOnce([crewOn(own, die)], { concurrency: 20 }),
+      workOnce([crewOn(own, die)], { concurrency: 20, onEvent: (event) => void left.push(event) }),
     )
     if (!hasLived) deaths++
     passed += hour
@@ -30,6 +32,8 @@ test('a run that keeps crashing its process is given up, and no other run is', a
   assert.deepEqual((await stateOf(store, 'crash')).suspended, { reason: 'takeovers' })
   for (const id of innocent) assert.equal((await stateOf(store, id)).status, 'completed', id)
   assert.equal(deaths, 6)
+  const last = left.findLast((event) => event.type === 'left' && event.runId === 'crash')
+  assert.match(last?.type === 'left' ? (last.why ?? '') : '', /^it was given up: its process ended five times/)
 })
 
 function crewOn(store: Store, die: () => void): Crew {

@@ -105,7 +105,7 @@ function describeExpectation(task: string, count: number, latest: boolean, estim
     estimate === undefined
       ? 'tokens and cost unknown'
       : estimate.usage.calls === 0
-        ? `no model calls before (median of ${estimate.samples})`
+        ? 'no model calls expected'
         : `about ${tokens} tokens, ${cost} each (median of ${estimate.samples})`
   return `Backtest of ${task} on ${where}: ${each}; tools that may change something are not called`
 }

@@ -1,6 +1,6 @@
 // `reprise enqueue`: records a run that a worker executes, and prints its id.
 import { Option } from 'commander'
-import { crewOption, fileArgument, withInputs, withRemoved, readDuration } from '../options.ts'
+import { fileArgument, fileGiven, withCrew, withInputs, withRemoved, readDuration } from '../options.ts'
 import { type EnqueueOptions as Enqueue, scheduleInCode } from '../../crew/verbs/enqueue.ts'
 import { openCrewStore } from '../../crew/open-crew.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -14,6 +14,7 @@ import { defined } from '../../base/options.ts'
 
 interface EnqueueOptions extends InputOptions {
   readonly crew?: string
+  readonly file?: string
   readonly id?: string
   readonly priority?: Enqueue['priority']
   readonly delay?: string
@@ -22,7 +23,7 @@ interface EnqueueOptions extends InputOptions {
 export const enqueueCommand: Command<EnqueueOptions> = {
   declare: (command) =>
     withRemoved(
-      withInputs(command.argument('[file]', fileArgument).option('--crew <crew>', crewOption))
+      withInputs(withCrew(command.argument('[file]', fileArgument)))
         .option('--id <id>', 'your own run id; the same id with the same inputs is the same run')
         .addOption(
           new Option('--priority <priority>', 'which queued runs come first (default: normal)').choices([
@@ -43,7 +44,7 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
   const { id, priority } = options
   const delay = options.delay === undefined ? undefined : readDuration('--delay', options.delay)
   const inputs = readInputs(options)
-  const found = await loadCrewForId(args[0], options, options.id)
+  const found = await loadCrewForId(fileGiven(args[0], options), options, options.id)
   const values = commands.file === undefined ? [] : [commands.file]
   // written before the store is set: a worker loads the crew's file, which names the store
   const work = commands.advice({ type: 'command', to: 'execute it', words: ['worker'], values })

@@ -8,6 +8,7 @@ import { type Plan, planLines } from '../../crew/result/plan.ts'
 import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
+import type { Commands } from '../write-command.ts'
 import { execute, withCrewStore } from '../execute.ts'
 import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
 import { loadCrewOfRun, findRun } from '../find/find-run.ts'
@@ -146,7 +147,7 @@ async function executeNewRun(
   readOwnOptions: (crew: Crew, store: Store, sourceRun: () => Promise<string>) => Promise<OwnOptions>,
   verb: 'fork' | 'refresh' = 'fork',
 ): Promise<ExitCode> {
-  const { options, terminal } = invocation
+  const { options, terminal, commands } = invocation
   const inputs = readInputs(options)
   const { crew: loaded, name } = await loadCrewOfRun(options, options.run)
 
@@ -167,7 +168,7 @@ async function executeNewRun(
       const { onAccepted, ...request } = await readRequest(crew, store)
       const plan = await planNewRun(crew, store, request)
       if (terminal.json) terminal.record(plan)
-      else printPlan(terminal.out, plan)
+      else printPlan(terminal.out, plan, commands)
       if (verb === 'refresh' && plan.execute.length === 0) terminal.err.line('nothing is stale')
       onAccepted?.()
       return exitCodes.done
@@ -179,7 +180,7 @@ async function executeNewRun(
     let planned = false
     const onPlan = async (plan: Plan): Promise<boolean> => {
       planned = true
-      printPlan(terminal.err, plan)
+      printPlan(terminal.err, plan, commands)
       const question = `Execute ${plural(plan.execute.length, 'task')}?`
       const accepted =
         plan.execute.length === 0 || (await confirm(question, { yes: options.yes ?? false, err: terminal.err }))
@@ -207,12 +208,12 @@ function ignoreRefusal(error: unknown): undefined {
 const formats: { readonly [A in PlannedTask['action']]: Format } = { execute: 'yellow', edit: 'cyan', inherit: 'dim' }
 
 /** Prints the library's lines of a plan, wrapped, with colours for the actions. */
-export function printPlan(channel: Channel, plan: Plan): void {
+export function printPlan(channel: Channel, plan: Plan, { advice }: Pick<Commands, 'advice'>): void {
   const names = Math.max(0, ...plan.tasks.map((planned) => planned.task.length))
   // wrapped rows begin below the reasons, unless long names leave no room
   const column = '  execute  '.length + names + 2
   const indent = column > channel.width / 2 ? '  execute  '.length : column
-  for (const { type, text, action } of planLines(plan)) {
+  for (const { type, text, action } of planLines(plan, advice)) {
     if (action === undefined) {
       const format = type === 'warning' ? 'yellow' : undefined
       for (const row of wrap(text, channel.width, 4)) channel.line({ text: row, format })

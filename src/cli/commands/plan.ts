@@ -70,7 +70,7 @@ function refusePreset(of: 'replay' | 'refresh', { run, from }: PlanCommandOption
 }
 
 async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number> {
-  const { options, terminal } = invocation
+  const { options, terminal, commands } = invocation
   const { of } = options
   if (of === 'replay' || of === 'refresh') return refusePreset(of, options)
   const inputs = readInputs(options) as PlanOptions['inputs']
@@ -87,7 +87,7 @@ async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number>
     const given = { of, runId, inputs, from, retry, only, stale, through, effects, changed, outputs }
     const planned = await crew.plan({ ...defined(given), ...readTaskDecisions(options) })
     if (terminal.json) terminal.record(planned)
-    else printPlan(terminal.out, planned)
+    else printPlan(terminal.out, planned, commands)
     return exitCodes.done
   })
 }

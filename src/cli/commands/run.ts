@@ -1,5 +1,5 @@
 // `reprise run`: kicks off a crew. At a terminal, the person is asked for missing inputs.
-import { crewOption, fileArgument, wholeNumber, withInputs } from '../options.ts'
+import { fileArgument, fileGiven, wholeNumber, withCrew, withInputs } from '../options.ts'
 import { defined } from '../../base/options.ts'
 import type { KickoffOptions } from '../../crew/verbs/kickoff.ts'
 import type { Run } from '../../crew/run.ts'
@@ -13,6 +13,7 @@ import { loadCrewForId } from '../find/find-run.ts'
 
 export interface RunOptions extends InputOptions {
   readonly crew?: string
+  readonly file?: string
   readonly id?: string
   readonly through?: string
   readonly each?: string
@@ -21,7 +22,7 @@ export interface RunOptions extends InputOptions {
 
 export const runCommand: Command<RunOptions> = {
   declare: (command) =>
-    withInputs(command.argument('[file]', fileArgument).option('--crew <crew>', crewOption))
+    withInputs(withCrew(command.argument('[file]', fileArgument)))
       .option('--id <id>', 'your own run id: an unfinished run continues, a completed one prints its result')
       .option('--through <task>', 'stop after this task')
       .option(
@@ -42,7 +43,7 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
   if (options.concurrency !== undefined)
     throw new UsageError('--concurrency is for many runs; give their inputs with --each')
   const inputs = readInputs(options)
-  const found = await loadCrewForId(args[0], options, options.id)
+  const found = await loadCrewForId(fileGiven(args[0], options), options, options.id)
   return execute(invocation, found, async ({ crew, signal, asking }) => {
     const { id } = options
     const through = await findTaskName(crew, options.through)

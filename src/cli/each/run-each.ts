@@ -5,6 +5,7 @@ import { usableInputs } from '../../crew/arguments/run-inputs.ts'
 import { openCrewStore, setAdvice } from '../../crew/open-crew.ts'
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'
 import { defined } from '../../base/options.ts'
+import { fileGiven } from '../options.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import { exitCodes, type ExitCode, UsageError } from '../exit-codes.ts'
@@ -31,7 +32,7 @@ import { messageOf } from '../../base/errors.ts'
 export async function runEach(invocation: Invocation<RunOptions>, file: string): Promise<ExitCode> {
   const { terminal, args, options, commands } = invocation
   const lines = await readInputLines(file)
-  const found = await loadCrew(args[0], options.crew)
+  const found = await loadCrew(fileGiven(args[0], options), options.crew)
   const list = usedInputs(invocation, found, lines, sourceName(file)).map(inputsWith(options))
   const through = await findTaskName(found, options.through)
   commands.setStore(locateStore(found.store, commands.file))

@@ -13,7 +13,7 @@ import { shortWaitMs } from '../../stores/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
-import type { Commands, StoreLocation } from '../write-command.ts'
+import { isMemory, type Commands, type StoreLocation } from '../write-command.ts'
 import { readFileSync } from 'node:fs'
 import { usualFile } from './usual-file.ts'
 
@@ -103,8 +103,7 @@ function storeUrl(store: string | undefined): string {
  */
 export function locateStore(store: string | Store | undefined, file: string | undefined): StoreLocation | undefined {
   const url = typeof store === 'object' ? store.url : storeUrl(store)
-  // a store in memory ends with its process
-  if (/^memory:/i.test(url)) return undefined
+  if (isMemory(url)) return 'memory'
   const path = storePath(url)
   // a custom store, which only the crew's file can open, or a server, whose URL may contain a password
   if (path === undefined) return typeof store === 'object' || url !== storeUrl(undefined) ? 'file' : undefined

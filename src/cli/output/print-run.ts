@@ -28,8 +28,12 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   )
   if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
   if (run.via) field('via', `${run.via.dispatcher}: ${run.via.id}`)
-  if (run.error) field('error', { text: `${run.error.code}: ${run.error.message}`, format: 'red' })
-  if (run.error?.stack !== undefined) printStack(channel, ' '.repeat(9), run.error.stack)
+  if (run.error) {
+    const { code, task, message, stack } = run.error
+    const failed = task === undefined ? message : `task ${task} failed: ${message}`
+    field('error', { text: `${code}: ${failed}`, format: 'red' })
+    if (stack !== undefined) printStack(channel, ' '.repeat(9), stack)
+  }
   for (const failure of run.failures) field('failed', { text: failureWords(failure), format: 'red' })
   if (run.error && run.dueAt !== undefined) field('retry', `a worker tries again at ${longTime(run.dueAt)}`)
   field('created', longTime(run.createdAt))

@@ -97,7 +97,7 @@ function leftWords(event: Extract<WorkerEvent, { type: 'left' }>): Words {
   const { runId, crew, outcome, seconds, at, error } = event
   const { text, why, ...look }: Words & { readonly why?: string } = outcomes[outcome]
   // a run that waits for a time needs no person
-  const fixed = at === undefined ? why : undefined
+  const fixed = at === undefined ? (event.why ?? why) : undefined
   const reason = error === undefined ? fixed : errorWords(error)
   const left = `run ${runId} of crew ${crew}: ${text} after ${duration(seconds * 1_000)}`
   const again = at === undefined ? '' : `; next try at ${second(at)}`

@@ -80,17 +80,17 @@ export function parsingIdentity({ schema, version }: Pick<Task, 'schema' | 'vers
   return schema && { schema: schema.json, version: version ?? null }
 }
 
-/** Fingerprint fields of a nested crew: its tasks, their order and their contexts. */
+/** Fingerprint fields of a nested crew: its tasks by position, so that a rename changes nothing, and their contexts. */
 function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
+  const positions = new Map(tasks.map(({ name }, index) => [name, index + 1]))
   return [
     ['crew process', process],
-    ['crew tasks', tasks.map(({ name }) => name)],
     ...field('crew beforeKickoff', callbacks?.before !== undefined),
-    ...tasks.map((task): Field => {
-      const { context, async } = task
-      const conditional = task.when !== undefined
-      const declared = { ...task.fingerprint({}, new Map()) }
-      return [`crew task:${task.name}`, { declared, context, async, conditional }]
+    ...tasks.map((task, index): Field => {
+      const { async } = task
+      const { context: _names, ...declared } = task.fingerprint({}, new Map())
+      const context = task.context.map((name) => positions.get(name) as number)
+      return [`crew task:${index + 1}`, { declared, context, async, conditional: task.when !== undefined }]
     }),
   ]
 }

@@ -1,6 +1,7 @@
 // Plans: what a call would do with each task, why, and at what estimated cost.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
-import { describeTaskChanges, describeOrphan } from '../../journal/describe.ts'
+import { nextWords, type NextStep } from '../../base/next.ts'
+import { describeTaskChanges, describeOrphan, suggestDecision, suggestNames } from '../../journal/describe.ts'
 import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'
@@ -134,7 +135,11 @@ const planText = (plan: Plan): string =>
     .map(({ type, text }) => (type === 'task' ? `  ${text}` : text))
     .join('\n')
 
-export function planLines({ of, runId, tasks, execute, estimate, changes, orphaned, warnings }: Plan): PlanLine[] {
+/** `advice` words the next step. */
+export function planLines(
+  { of, runId, tasks, execute, estimate, changes, orphaned, warnings }: Plan,
+  advice: (next: NextStep) => string = nextWords,
+): PlanLine[] {
   const count =
     execute.length === 0
       ? 'nothing is'
@@ -154,17 +159,23 @@ export function planLines({ of, runId, tasks, execute, estimate, changes, orphan
       ? [{ type: 'expected', text: `Expected: ${describeExpected(estimate, tasks)}` } as const]
       : []),
     ...(changes ? [{ type: 'warning', text: `Tasks changed: ${describeTaskChanges(changes)}` } as const] : []),
-    ...orphaned.map(
-      (orphan) => ({ type: 'warning', text: `Orphaned: ${describeOrphan(orphan)}; ${orphanNotes[of]}` }) as const,
-    ),
+    ...orphaned.map((orphan) => ({ type: 'warning', text: `Orphaned: ${describeOrphan(orphan)}` }) as const),
+    ...(runId !== undefined && orphaned.length > 0
+      ? [{ type: 'warning', text: describeOrphaned(of, runId, orphaned, advice) } as const]
+      : []),
     ...warnings.map((warning) => ({ type: 'warning', text: `Warning: ${warning}` }) as const),
   ]
 }
 
-const orphanNotes = {
-  resume: 'the resume is refused until you give renamed or removed for it',
-  fork: 'the new run does not use it; to assign it to another task, give renamed',
-  kickoff: '',
+function describeOrphaned(
+  of: Plan['of'],
+  runId: string,
+  orphaned: Plan['orphaned'],
+  advice: (next: NextStep) => string,
+): string {
+  return of === 'resume'
+    ? `The resume is refused until this is decided; ${advice(suggestDecision(runId, orphaned))}`
+    : `The new run does not use this work; ${advice(suggestNames(orphaned))}`
 }
 
 function describeUnless({ unless = [] }: PlannedTask): string {

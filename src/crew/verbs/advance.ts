@@ -24,6 +24,7 @@ import { rootRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Lease, ClaimLimits } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { describeStop } from '../../runs/status.ts'
 import { recordedFailure } from '../result/result.ts'
 import { enterHere } from './resume.ts'
 import { executeHere } from '../started-run.ts'
@@ -61,9 +62,9 @@ export type AdvanceOutcome =
   | { readonly status: 'more' }
   /**
    * With `at`, the run waits until that time, in milliseconds since 1970. Without it, the run waits for a person to
-   * answer or resume it.
+   * answer or resume it. `why` is set if it was given up, or has recorded work that its crew has no task for.
    */
-  | { readonly status: 'waiting'; readonly at?: number }
+  | { readonly status: 'waiting'; readonly at?: number; readonly why?: string }
   /**
    * With `retryAt`, the run is retried at that time, in milliseconds since 1970. Without it, only a resume retries the
    * run.
@@ -177,7 +178,10 @@ export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
   if (state.status === 'failed') return failedOutcome(state, recordedFailure(state))
   if (isDue(state, now)) return { status: 'more' }
   const at = dueAt(state)
-  return typeof at === 'number' ? { status: 'waiting', at } : { status: 'waiting' }
+  if (typeof at === 'number') return { status: 'waiting', at }
+  const { run: runId, suspended } = state
+  const isParked = suspended?.reason === 'takeovers' || suspended?.reason === 'tasks-changed'
+  return { status: 'waiting', ...(isParked ? { why: `it ${describeStop({ runId, suspended })}` } : {}) }
 }
 
 /** Turns a recorded failure into an outcome. Any other error is not the run's, and is thrown. */

@@ -314,6 +314,9 @@ function oneLine(text: string): string {
  * there is no run, which the backtest itself reports.
  */
 export async function trialEstimate(crew: Crew, task: string): Promise<Estimate | undefined> {
+  const { code } = findDefinition(crew['~open'].definition, task)
+  // a trial returns the recorded result, or fails
+  if (code && code.effect !== 'read') return { usage: noUsage, cost: 0, samples: 0 }
   const plan = await crew.plan({ of: 'fork', from: task, through: task }).catch(() => undefined)
   return plan?.tasks.find((planned) => planned.task === task)?.estimate
 }

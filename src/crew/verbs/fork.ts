@@ -11,7 +11,7 @@ import type {
 } from '../../engine/definition.ts'
 import { runExecutor } from '../../engine/lease/leased-tree.ts'
 import { isRowOfRun } from '../../read/incarnation.ts'
-import { describeOrphan } from '../../journal/describe.ts'
+import { describeOrphan, suggestNames } from '../../journal/describe.ts'
 import { createRun } from '../../engine/run/create-run.ts'
 import { checkReadable, readRun } from '../../read/read-run.ts'
 import { callsOfOpenChildren } from '../../engine/task/children.ts'
@@ -63,6 +63,7 @@ import {
 import { latestAtRest } from './runs.ts'
 import { checkNewRunId, checkRunId } from '../../read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
+import { warnOf } from '../../engine/warn-of.ts'
 import { oneOf, optional, checkKeys, describe, defined } from '../../base/options.ts'
 import { findDefinition, type Tasks, type TaskReference, type RawOf } from '../result/result.ts'
 import type { Task } from '../task.ts'
@@ -230,7 +231,7 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
     : planned
   for (const orphan of compared.orphaned) {
     const words = `run ${parent.run} has recorded work that crew ${crew.name} has no task for: ${describeOrphan(orphan)}`
-    crew.logger.warn(`${words}; the new run does not use it; to assign it to another task, give renamed`)
+    warnOf(crew, { facts: `${words}; the new run does not use it`, next: suggestNames([orphan]) })
   }
   const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
   const lost = lostEntries(parent)

@@ -1,6 +1,6 @@
 // Completes the tool calls of one reply. They run concurrently, each journaled under its own path before and after its
 // effect; their outcomes enter the conversation in the order of the reply. For `once` calls and approvals, once.ts
-// decides and this file acts: it asks the tool's `settle` or a person. Undecided calls stay open.
+// decides, and this file carries the decision out: it asks the tool's `settle` or a person. Undecided calls stay open.
 import { defined } from '../../base/options.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'
 import type { Life, ActiveAttempt } from '../life.ts'
@@ -27,7 +27,7 @@ import { decideApproval, decideOnce, type Decision } from './once.ts'
 /** Thrown when a person's answer fails the task. */
 export class FailedByAnswer extends Error {}
 
-/** Completes every call of the turn. False if some wait for an answer. */
+/** Completes every call of the turn. Returns false if some wait for an answer. */
 export async function completeCalls(work: ActiveAttempt, turn: TurnState): Promise<boolean> {
   const { life } = work
   for (;;) {
@@ -64,7 +64,7 @@ function advanceCachedCall(item: CallableCall): Promise<void> {
   })
 }
 
-/** Takes one call to its outcome, or to an open question. */
+/** Advances a call to its outcome, or to an open question. */
 async function advanceCall(item: PendingCall): Promise<void> {
   const { life, call, task } = item
   const callable = isCallableCall(item) ? item : undefined
@@ -76,7 +76,7 @@ async function advanceCall(item: PendingCall): Promise<void> {
     case 'call': {
       const { input, allowedBy } = decision
       if ((await makeCall(item, defined({ input, allowedBy }))) === 'ended') return
-      // in doubt, or the person's input doesn't fit. Prepared again, because the input may have changed
+      // in doubt, or a person's input doesn't fit; prepared again, because the input may have changed
       return advanceCall({ ...item, ...(await prepareCall(item, call)) })
     }
     case 'return': {
@@ -91,7 +91,7 @@ async function advanceCall(item: PendingCall): Promise<void> {
   }
 }
 
-/** Decides by the rules of once.ts, asking `settle` or a person where these say so. */
+/** Decides by the rules of once.ts, and asks `settle` or a person if they require it. */
 async function decideCall(item: PendingCall, callable: CallableCall | undefined): Promise<CallDecision> {
   const { life, call, attempt, key, input, task } = item
   // a call that may have happened stays in doubt even if the tool is gone or now refuses the input
@@ -127,19 +127,20 @@ async function decideCall(item: PendingCall, callable: CallableCall | undefined)
   return decision.type === 'settle' || decision.type === 'ask' ? { type: 'wait' } : decision
 }
 
-/** A decision that asks nothing more. `settled`: the tool's `settle` knew the outcome, which is recorded. */
+/** A decision that needs no further question. `settled`: the tool's `settle` knew the outcome, which is recorded. */
 type CallDecision = Exclude<Decision, { type: 'settle' | 'ask' }> | { readonly type: 'settled' }
 
-/** Such calls are withheld in a run with `effects: 'never'`. */
+/** Whether a run with `effects: 'never'` withholds the call. */
 async function changesOrNeedsApproval(item: CallableCall): Promise<boolean> {
   return item.tool.effect !== 'read' || needsApproval(item)
 }
 
-/** A call that was started before has been approved. */
+/** Whether a person must approve the call. A call that was already started has been approved. */
 async function needsApproval({ tool, call, parsed }: CallableCall): Promise<boolean> {
   return call.calledAt === undefined && (await tool.approval(parsed as never))
 }
 
+/** Asks the tool's `settle` whether the call happened, and records the outcome if it did. */
 async function settleByTool(item: CallableCall): Promise<'done' | 'not happened' | 'cannot tell'> {
   await item.life.ready()
   const settling = Promise.try(() => item.tool.settle(callIdempotencyKey(item), item.parsed as never))
@@ -161,7 +162,7 @@ async function settleByTool(item: CallableCall): Promise<'done' | 'not happened'
   return 'done'
 }
 
-/** Has a coworker answer the call. It gets no outcome while the coworker waits for an answer. */
+/** Has a coworker answer the call. The call stays without an outcome while the coworker waits for a person. */
 async function delegateCall(item: CallableCall): Promise<void> {
   const { life, call, tool, key, parsed } = item
   if (call.calledAt === undefined) {
@@ -172,7 +173,7 @@ async function delegateCall(item: CallableCall): Promise<void> {
   if (result !== undefined) await recordOutcome(item, { result }, { isLazy: true })
 }
 
-/** For runs with `effects: 'never'`: returns the recorded result of an equal call, or tells the model of the trial. */
+/** Records the result of an equal earlier call instead of calling the tool; without one, an error for the model. */
 async function withholdCall(item: CallableCall): Promise<void> {
   const { life, task, tool, key } = item
   const occurrence = pendingOccurrence(item)
@@ -184,6 +185,6 @@ async function withholdCall(item: CallableCall): Promise<void> {
       call.occurrence === occurrence,
   )?.outcome
   if (typeof recorded === 'object' && 'result' in recorded) return recordOutcome(item, recorded, { source: 'recorded' })
-  const words = `${tool.name} was not called: this is a trial, in which nothing is changed; continue as well as you can`
+  const words = `${tool.name} was not called: this is a trial, which must change nothing; continue as well as you can`
   return recordOutcome(item, { error: words }, { source: 'withheld' })
 }

@@ -1,6 +1,6 @@
-// `once` calls made before this process took the run: in this run, in its child runs, and in the runs that it was
-// forked from. Because tasks, tools and kickoffs may have been renamed since, a new call may be one of these under
-// another name. Loaded once, since the code of a process does not change.
+// The `once` calls made before this process took the run: in this run, in its child runs, and in the runs that it was
+// forked from. Tasks, tools and kickoffs may have been renamed since, so a new call may be one of these under another
+// name. Loaded once, since the code of a process does not change.
 import type { OnceCall } from '../../journal/entries.ts'
 import { childName } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -23,8 +23,8 @@ export interface EarlierCalls {
   /** Must be awaited before the other methods are called. Reads the journals of child runs the first time only. */
   load(): Promise<void>
   /**
-   * Calls of tasks, tools and kickoffs that the code no longer has, in this run and its parents: a new call may be one
-   * of them under another name. `within`: the address of the child run for which they are listed.
+   * Returns the calls of tasks, tools and kickoffs that the code no longer has, in this run and its parents. `within`:
+   * the address of the child run for which they are listed.
    */
   unclaimed(within?: string): readonly OnceCall[]
   /** Whether an equal call was recorded as `once`. */
@@ -42,8 +42,8 @@ interface EarlierCallsOptions {
 }
 
 /**
- * A call whose task or tool today's code does not have, or may not have: which crew a function kicks off is only known
- * when it does.
+ * A call whose task or tool today's code may not have. For a call in a kickoff by a function this is uncertain, because
+ * the crew that the function kicks off is only known once it does.
  */
 interface UnplacedCall {
   readonly call: OnceCall
@@ -57,8 +57,8 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
 
   const load = async (): Promise<void> => {
     const records = onceCalls(state).filter((call) => !(isFromOtherRun(call) && state.effects === 'again'))
-    const made = records.filter((call) => call.made && call.effect === undefined)
-    onceIdentities = new Set(made.map((call) => callIdentity(call.task, call.tool, call.key)))
+    const startedOnce = records.filter((call) => call.made && call.effect === undefined)
+    onceIdentities = new Set(startedOnce.map((call) => callIdentity(call.task, call.tool, call.key)))
     const [childCalls] = await Promise.all([callsOfOpenChildren(engine, state), parent?.earlier.load()])
     const renamed = childCalls.map((call) => ({ ...call, task: applyRenames(state, options.decisions, call.task) }))
     unplaced = [...records.map(toOnceCall), ...renamed].flatMap((call) => {
@@ -73,8 +73,8 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     const inner = kickedOff.get(`${name}/${kickoff}`)
     if (inner) return !isServedBy(inner, rest, call.tool)
     const task = state.tasks.get(name)
-    // not kicked off yet by this process: unclaimed for other kickoffs of the same function, and for the same kickoff
-    // by another function, to which it may have moved
+    // not kicked off yet by this process: other kickoffs of the same function count it as unclaimed, and so does the
+    // same kickoff by another function, to which it may have moved
     if (!task || !isDone(task)) {
       const [nameWithin, kickoffWithin] = within?.split('/') ?? []
       return name === nameWithin || kickoff === kickoffWithin
@@ -90,7 +90,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     unclaimed(within) {
       const own = unplaced.filter((item) => isUnclaimed(item, within)).map(({ call }) => call)
       if (!parent) return own
-      // the parent lists what this run has recorded or inherited, too
+      // the parent's list also has the calls that this run recorded or inherited
       const known = new Set(own.map((call) => recordIdentity(`${parent.address}/${call.task}`, call)))
       return [...own, ...parent.earlier.unclaimed().filter((call) => !known.has(recordIdentity(call.task, call)))]
     },
@@ -108,7 +108,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
 
 const severity: readonly Effect[] = ['read', 'idempotent', 'once']
 
-/** For a recorded call, the stricter of the recorded and the declared effect. */
+/** Returns the effect that counts: for a started call, the stricter of the recorded and the declared effect. */
 export function effectiveEffect(item: CallableCall): Effect {
   const { tool, call, life } = item
   const before = call.calledAt === undefined ? undefined : call.effect
@@ -116,7 +116,7 @@ export function effectiveEffect(item: CallableCall): Effect {
   return stricter !== 'once' && life.earlier.isOnce(item) ? 'once' : (stricter ?? tool.effect)
 }
 
-/** Whether `recorded` is a name of this tool. A function task has one tool, so any name counts. */
+/** Whether `recorded` is a present or past name of this tool. A function task has one tool, so any name matches. */
 export function isCallOfTool({ code }: TaskDefinition, tool: Tool | undefined, recorded: string): boolean {
   return code !== undefined || (tool !== undefined && toolNames(tool).includes(recorded))
 }
@@ -125,7 +125,7 @@ function toolNames({ name, was = [] }: Tool): readonly string[] {
   return [name, ...was]
 }
 
-/** Applies renames of this resume, which the child run may not have recorded yet, to the address of a task in it. */
+/** Applies this resume's renames to the address of a task in a child run, which may not have recorded them yet. */
 function applyRenames(state: RunState, decisions: TaskDecisions = {}, address: string): string {
   const [first = '', ...rest] = address.split('/')
   const { renamed = {} } = decisionsWithin(decisions, pastNames(state, first))
@@ -133,7 +133,7 @@ function applyRenames(state: RunState, decisions: TaskDecisions = {}, address: s
   return [first, ...now].join('/')
 }
 
-/** Where the code has the task and tool of a call: in the crew, perhaps in a kickoff of a function, or nowhere. */
+/** Returns where the code has the task and tool of a call. `kickoff`: perhaps in a crew kicked off by a function. */
 function locateCall(
   crew: CrewDefinition,
   { taskChanges }: RunState,
@@ -143,7 +143,7 @@ function locateCall(
   const task = crew.tasks.find((one) => one.name === name)
   if (!task) return 'gone'
   if (task.code && rest.length > 0) return 'kickoff'
-  // the call of a function task is recorded under the task's name at that time
+  // the call of a function task is recorded under the name that the task had then
   const names = [name, ...task.was, ...taskChanges.flatMap(({ renamed = {} }) => Object.keys(renamed))]
   if (task.code) return names.includes(tool) ? 'crew' : 'gone'
   return hasTool(task, rest, tool) ? 'crew' : 'gone'

@@ -1,5 +1,5 @@
-// Makes one call. The call is journaled before the tool runs, and its result or error afterwards; a call that was given
-// up before it ended is journaled as abandoned.
+// Makes one call. The call is journaled before the tool runs, and its result or error afterwards; a call that did not
+// end in time is journaled as abandoned.
 import { defined } from '../../base/options.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, NewEntry, Question } from '../../journal/entries.ts'
@@ -35,21 +35,21 @@ interface CallPermission {
   readonly allowedBy?: string
 }
 
-/** Returns `open` if the call is now in doubt, or if a person is asked again. */
+/** Makes a call. Returns `open` if it is now in doubt, or if a person is asked again. */
 export async function makeCall(item: PendingCall, { input, allowedBy }: CallPermission): Promise<'ended' | 'open'> {
   const { life, call, task, signal } = item
   const now: PendingCall = input === undefined ? item : { ...item, ...(await prepareCall(item, call, input)) }
   if (now.type === 'refused') {
-    // a person allowed this call, so tell that person instead of the model that their input doesn't fit or that the
-    // tool is gone
+    // a call that a person allowed: that person, not the model, must learn that the input doesn't fit or the tool is
+    // gone
     if (life.state.questions.has(allowedBy ?? '')) return askAgain(item, now.refusal)
     await recordOutcome(item, { error: now.refusal })
     return 'ended'
   }
   const { tool, key } = now
   checkTime(life)
-  // a read can be repeated after a crash, so its entries need not be on disk first. A function waits all the same: the
-  // outputs of other tasks that it receives may not be on disk yet
+  // a read can be repeated after a crash, so its entry need not be on disk first. A function still waits: the outputs
+  // of other tasks that it receives may not be on disk yet
   const effect = effectiveEffect(now)
   const isLazy = effect === 'read' && allowedBy === undefined && call.questions.length === 0
   await (isLazy && !task.code ? life.held() : life.ready())
@@ -66,7 +66,7 @@ export async function makeCall(item: PendingCall, { input, allowedBy }: CallPerm
   return 'ended'
 }
 
-/** A call that ended here, and isn't recorded yet. */
+/** A call that ended in this process, and whose end isn't recorded yet. */
 export interface EndedCall {
   readonly item: CallableCall
   readonly outcome: ToolOutcome
@@ -75,7 +75,7 @@ export interface EndedCall {
   readonly isLazy: boolean
 }
 
-/** Waits until the start of a call is on disk and enough of the lease is left. Else records that it wasn't begun. */
+/** Waits until a call's start is on disk and enough of the lease is left. Otherwise records that it did not begin. */
 async function confirmStart(item: CallableCall): Promise<void> {
   const { life, signal } = item
   const notStarted = { reason: 'it was stopped before it began', begun: false } as const
@@ -84,15 +84,15 @@ async function confirmStart(item: CallableCall): Promise<void> {
 }
 
 /**
- * Runs the tool of a call whose start is recorded. Undefined if the call is now in doubt, which is recorded. `isLazy`:
- * its end may wait for the next append.
+ * Runs the tool of a call whose start is recorded. Returns undefined if the call is now in doubt, after recording that.
+ * `isLazy`: the end of the call may wait for the next append.
  */
 async function runCall(item: CallableCall, isLazy: boolean): Promise<EndedCall | undefined> {
   const { life, call, task, tool, signal } = item
   const { effect, idempotencyKey = '' } = call
   const readFile = fileReader(life.engine.store, life.state)
   let stack: string | undefined
-  const threw = (error: unknown): void => {
+  const onThrow = (error: unknown): void => {
     stack = thrownStack(error)
     // in a function task, the error fails the task and is reported there
     if (!task.code) warnOfMistake(life, error, `tool ${tool.name} at ${call.path}`)
@@ -100,7 +100,7 @@ async function runCall(item: CallableCall, isLazy: boolean): Promise<EndedCall |
   const what = task.code ? `function ${task.name}` : `tool ${tool.name} of task ${task.name}`
   const code = { life, what, uncounted: new Set<string>() }
   const run = (): Promise<ToolOutcome | AbandonedCall> =>
-    runTool(item, code, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
+    runTool(item, code, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, onThrow)
   const ended = await (life.tracing?.tool(item, run) ?? run())
   if (!('abandoned' in ended)) {
     if (effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
@@ -126,7 +126,7 @@ export async function recordEnd(
   life.unwritten.delete(call.path)
 }
 
-/** Lazy: with the next append, instead of at once. */
+/** Records an entry; a lazy one with the next append instead of at once. */
 async function record(life: Life, entry: NewEntry, isLazy: boolean): Promise<void> {
   if (isLazy) life.note([entry])
   else await life.append([entry])
@@ -141,7 +141,7 @@ async function runTool(
   item: CallableCall,
   code: RunningCode,
   context: ToolContext,
-  threw: (error: unknown) => void,
+  onThrow: (error: unknown) => void,
 ): Promise<ToolOutcome | AbandonedCall> {
   const { life, call, tool, parsed } = item
   using time = deadline(life.engine.world, tool.maxSeconds, context.signal)
@@ -151,12 +151,12 @@ async function runTool(
     (returned: unknown) => ({ returned }),
     (error: unknown) => {
       if (isOutcomeUnknown(error)) return { abandoned: redact(error.message) }
-      if (!signal.aborted) threw(error)
+      if (!signal.aborted) onThrow(error)
       return errorOutcome(error)
     },
   )
   const ended = await unlessAborted(running, signal).catch(() => undefined)
-  // an error after an abort doesn't count as the outcome: the tool may have done its work before
+  // an error after an abort doesn't count as the outcome: the tool may have done its work before it
   if (ended && 'returned' in ended) return withResultForModel(item, ended.returned, { ...context, signal })
   if (ended && !signal.aborted) return ended
   // a tool that listens to its signal ends now; others keep running, and cannot be stopped
@@ -170,7 +170,7 @@ async function runTool(
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : stopped }
 }
 
-/** Adds what the model receives instead of the result. Computed once and journaled, so a resume sends the same. */
+/** Adds what the model receives instead of the result. Computed once and journaled, so that a resume sends the same. */
 async function withResultForModel(
   { life, tool, parsed }: CallableCall,
   result: unknown,
@@ -189,7 +189,7 @@ async function withResultForModel(
   }
 }
 
-/** The result as JSON, which is what the model and every resume get. */
+/** Converts a result to JSON, which is what the model and every resume receive. */
 export function outcomeFromResult(result: unknown, tool: string): ToolOutcome {
   const json = throughJson(result, tool)
   return json.ok ? { result: json.value } : { unreadable: `${json.path}: ${json.found}` }
@@ -204,7 +204,7 @@ function errorOutcome(error: unknown): ToolOutcome {
   return { error: redact(messageOf(error)) }
 }
 
-/** Records the outcome of a call. `source`: where the outcome comes from, if not from a call. */
+/** Records the outcome of a call. `source`: where the outcome comes from, if the tool was not called. */
 export async function recordOutcome(
   item: PendingCall,
   outcome: ToolOutcome,
@@ -222,11 +222,11 @@ interface OutcomeSource {
   readonly by?: string
   readonly stack?: string
   readonly uncounted?: readonly string[]
-  /** Written with the next append, instead of at once. */
+  /** Write it with the next append instead of at once. */
   readonly isLazy?: boolean
 }
 
-/** Asks again about a call that a person allowed, but that cannot be made: the model could not fix that. */
+/** Asks again about a call that a person allowed but that cannot be made, which the model could not fix. */
 async function askAgain({ life, call, task }: PendingCall, problem: string): Promise<'open'> {
   const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<
     Question,
@@ -258,7 +258,7 @@ function trackStillRunning(life: Life, path: string, over: Promise<unknown>): vo
   void over.finally(() => abandonedCalls.delete(key))
 }
 
-/** Whether a call that was given up in this process has not ended: it may still do its work. */
+/** Whether a call that was abandoned in this process is still running, and may still do its work. */
 export function isStillRunning(life: Life, path: string): boolean {
   return life.engine.world.process.abandonedCalls.has(localCallKey(life, path))
 }
@@ -267,13 +267,13 @@ function localCallKey({ state }: Life, path: string): string {
   return `${state.incarnation} ${path}`
 }
 
-// Starts an attempt at a function task. Usually there is nothing to decide about its call, since no call is on record
-// that it could repeat: then the same entry records the call, and the function is called. Otherwise the call stays
-// open, and complete-calls.ts decides.
-
 export type FunctionStart = EntryBodies['task.started'] & { readonly type: 'task.started'; readonly path: string }
 
-/** Undefined if the call is open. */
+/**
+ * Starts an attempt at a function task. Usually there is nothing to decide about its call, since it cannot repeat a
+ * recorded call: then the same entry records the call, and the function is called. Otherwise the call stays open,
+ * complete-calls.ts decides, and undefined is returned.
+ */
 export async function makeFirstCall(
   work: Omit<ActiveAttempt, 'attempt'>,
   started: FunctionStart,
@@ -299,7 +299,7 @@ export async function makeFirstCall(
   const call = callAt(state, functionCallPath(path)) as CallState
   const keys = new Map([[call.path, key]])
   const item = { ...work, attempt, call, keys, type: 'callable', key, input, tool, parsed: input } as const
-  // goes with the end of the task before
+  // the append that this causes also carries the end of the previous task
   await confirmStart(item)
   // a read can be repeated after a crash
   return runCall(item, effect === 'read')

@@ -1,6 +1,6 @@
 // The rules for tools that must not run twice. A `once` call is identified by task, tool, key and occurrence within its
-// attempt. Unless it is clearly the first and only such call, the tool's own `settle` or a person decides: never a
-// guess. Decisions are data; complete-calls.ts carries them out.
+// attempt. Unless it is clearly the first and only such call, the tool's own `settle` or a person decides; nothing is
+// guessed. Decisions are data; complete-calls.ts carries them out.
 import { defined } from '../../base/options.ts'
 import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
@@ -19,7 +19,7 @@ export type Decision =
       readonly source: 'recorded' | 'answered'
       readonly by?: string | undefined
     }
-  /** `path`: the call whose outcome is unknown. `question`: what to ask if the tool cannot tell. */
+  /** `path`: the call whose outcome is unknown. `question`: for a person, if the tool cannot tell. */
   | { readonly type: 'settle'; readonly path: string; readonly question: NewQuestion }
   | { readonly type: 'ask'; readonly question: NewQuestion }
   | { readonly type: 'wait' }
@@ -32,14 +32,14 @@ export interface CallQuery {
   readonly key: string
   readonly occurrence: number
   readonly input: Json
-  /** Calls of tasks and tools that the code no longer has: this may be one of them under another name. */
+  /** Calls of tasks and tools that the code no longer has: this call may be one of them under another name. */
   readonly unclaimed: readonly OnceCall[]
   /** The tool has a `settle` function, which can find out what happened to a call. */
   readonly settles: boolean
   readonly needsApproval: boolean
 }
 
-/** Decides about a repeatable call that needs a person's approval, or has had a question. */
+/** Decides about a repeatable call that needs a person's approval, or about which a person was asked. */
 export function decideApproval(state: RunState, call: CallState, asked: CallQuery): Decision {
   return (
     decideByAnswer(state, call) ??
@@ -47,7 +47,7 @@ export function decideApproval(state: RunState, call: CallState, asked: CallQuer
   )
 }
 
-/** An answer allows one call, and is used up by it. */
+/** Decides by the question about the call, if there is one. An answer allows one call, and is used up by it. */
 function decideByAnswer(state: RunState, call: CallState): Decision | undefined {
   const question = state.questions.get(call.questions.at(-1) ?? '')
   if (!question || question.used) return undefined
@@ -82,14 +82,14 @@ function approvalQuestion(
  * | has a question with an unused answer                                   | as answered         |
  * | has an open question                                                   | wait                |
  * | was started, but no outcome was recorded (a doubt)                     | settle (at most 3×) |
- * | equals an earlier call with a result: same key, same occurrence (1)    | return that result  |
+ * | equals an earlier call with a result: same key and occurrence (1)      | return that result  |
  * | has no earlier calls (2), needs no approval, and no entries are lost   | call                |
  * | has no earlier calls, needs no approval, but lost entries may hold it  | settle              |
  * | equals an earlier call of this run whose outcome is unknown            | settle that call    |
  * | otherwise                                                              | ask                 |
  *
  * Where the tool has no `settle`, or it cannot tell, `settle` becomes `ask`.
- * (1) Results of the run that this one was forked from only count unless `effects: 'ask'`.
+ * (1) With `effects: 'ask'`, results of the run that this run was forked from don't count.
  * (2) Calls of the same task and tool in earlier attempts, and in earlier runs unless `effects: 'again'`; failed calls
  * of this attempt with the same key; and calls of tasks and tools that the code no longer has.
  */
@@ -126,28 +126,27 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   return { type: 'ask', question }
 }
 
-/** Whether no call of the task is on record, in this run or in the runs before it, and none may be lost. */
+/** Whether no call of the task is recorded, in this run or in the runs it was forked from, and none may be lost. */
 export function isUncalled(state: RunState, task: string): boolean {
   const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
   const isKnown = attempts.length > 0 || nested.length > 0 || state.inheritedCalls.some((call) => call.task === task)
   return !isKnown && lostEntriesText(state, task) === undefined
 }
 
-/** The call threw, or a coworker's attempt failed while it was running, so that no question about it was asked. */
+/** Whether the call threw, or its coworker's attempt failed while it ran, so that no question about it was asked. */
 function hasFailed(state: RunState, { outcome, attempt }: Pick<CallRecord, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome
   return attemptsOnPath(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
 }
 
-/** Matches calls of the attempt, those of its coworkers included, but not calls of an attempt that was sent back. */
+/** Returns a test for calls of the attempt and its coworkers, without calls of refused attempts that it continues. */
 export function belongsTo(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
   const root = rootAttempt(attempt.path)
-  const sentBack = carriedAttempts(state, attempt.path)
-  return (call) =>
-    rootAttempt(call.attempt) === root && !attemptsOnPath(call.attempt).some((path) => sentBack.has(path))
+  const carried = carriedAttempts(state, attempt.path)
+  return (call) => rootAttempt(call.attempt) === root && !attemptsOnPath(call.attempt).some((path) => carried.has(path))
 }
 
-/** The attempts whose conversations this attempt and its enclosing attempts continue. */
+/** Returns the attempts whose conversations this attempt and its enclosing attempts continue. */
 function carriedAttempts(state: RunState, path: string): Set<string> {
   const carried = new Set<string>()
   for (const attempt of attemptsOnPath(path)) {
@@ -160,7 +159,7 @@ function carriedAttempts(state: RunState, path: string): Set<string> {
   return carried
 }
 
-/** How many calls `settle` may allow before a person is asked why none of them ends. */
+/** A call is settled until it was started this often without an outcome; then a person is asked. */
 const settleLimit = 3
 
 function decideDoubt(call: CallState, { key, input, settles }: CallQuery): Decision {
@@ -189,7 +188,7 @@ function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): 
   }
 }
 
-/** Whether the call was made in a run that this one was forked from: `effects` decides what becomes of such calls. */
+/** Whether the call was made in a run that this run was forked from. Then `effects` decides whether it counts. */
 export function isFromOtherRun({ inherited, own }: Pick<CallRecord, 'inherited' | 'own'>): boolean {
   return inherited && own === undefined
 }
@@ -198,13 +197,13 @@ type CallRecord = OnceCall & {
   readonly path: string
   readonly attempt: string
   readonly inherited: boolean
-  /** The tool was started. If not, the result came from a record or a person. */
+  /** The tool was started. Otherwise the result came from a record or a person. */
   readonly made: boolean
 }
 
 /**
- * The calls of one task or of all tasks that `counted` accepts, by default `once` calls: in this run, and in the runs
- * that it was forked from.
+ * Returns the calls of one task, or of all tasks, in this run and in the runs that it was forked from. Only calls that
+ * `counted` accepts; by default, `once` calls.
  */
 export function onceCalls(
   state: RunState,
@@ -224,7 +223,7 @@ export function onceCalls(
     if (task !== undefined && owner.name !== task) continue
     for (const path of [...owner.attempts, ...owner.nested]) {
       const attempt = state.attempts.get(path) as AttemptState
-      // counted in the same pass: an attempt may have thousands of calls
+      // occurrences are counted in the same pass, since an attempt may have thousands of calls
       const equal = new Map<string, number>()
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
         const key = callKey(call)
@@ -246,7 +245,7 @@ function countsAsRepeatable(call: CallState): boolean {
   return countsAsOnce(call) || call.effect === 'idempotent'
 }
 
-/** Includes calls of any effect whose result came from a record or a person. */
+/** Whether a call counts as `once`. A call of any effect does if its result came from a record or a person. */
 function countsAsOnce({ effect, source, outcome }: CallState): boolean {
   return (
     effect === 'once' || (source !== undefined && source !== 'cached' && outcome !== undefined && 'result' in outcome)
@@ -259,9 +258,9 @@ export function toOnceCall(call: CallRecord): OnceCall {
 }
 
 /**
- * The calls that a fork must know: calls that were made, and calls whose result a person gave. Results from a record
- * are left out, since the recorded call is listed itself. Calls with the same idempotency key are listed once, the
- * newest, so that the list doesn't grow with a chain of replays.
+ * Returns the calls that a fork must know: calls that were made, and calls whose result a person gave. A call that
+ * reused a recorded result is left out, since the recorded call is listed itself. Of calls with the same idempotency
+ * key, only the newest is listed, so that the list doesn't grow with a chain of replays.
  */
 export function callsToInherit(state: RunState): CallRecord[] {
   const calls = onceCalls(state, undefined, countsAsRepeatable).filter((call) => call.made || call.given)
@@ -274,8 +273,9 @@ function callIdentityKey({ task, tool, key, occurrence, idempotencyKey }: OnceCa
 }
 
 /**
- * The idempotency keys of the same call in the runs that this one was forked from: several if coworkers made it. A call
- * that is repeated on purpose, by `effects: 'again'` or with a person's approval, is a new call and gets a new key.
+ * Returns the idempotency keys of the same call in the runs that this run was forked from; several if coworkers made
+ * it. A call that is repeated on purpose, by `effects: 'again'` or with a person's approval, is a new call with a new
+ * key.
  */
 export function inheritedKeys(
   { effects, inheritedCalls }: RunState,
@@ -290,7 +290,7 @@ export function inheritedKeys(
     .toReversed()
 }
 
-/** The idempotency keys of the same call in earlier attempts of this run, under any name of the task or the tool. */
+/** Returns the idempotency keys of the same call in earlier attempts of this run, under any name of the tool. */
 export function earlierKeys(
   state: RunState,
   { task, key, occurrence, isTool }: Pick<CallQuery, 'task' | 'key' | 'occurrence' | 'isTool'>,
@@ -302,8 +302,8 @@ export function earlierKeys(
 }
 
 /**
- * The idempotency keys of the attempt's other calls, except calls whose outcome is unknown: an equal call is another
- * try at such a call, and shares its key.
+ * Returns the idempotency keys of the attempt's other calls. Without calls of failed attempts whose outcome is unknown:
+ * an equal call is another try at such a call, and shares its key.
  */
 export function siblingKeys(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
   const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
@@ -317,7 +317,7 @@ export function siblingKeys(state: RunState, task: string, attempt: AttemptState
   })
 }
 
-/** How many calls of the same tool and key precede this one in the attempt. `keys`: keys not recorded yet, by path. */
+/** Counts the attempt's earlier calls of the same tool and key. `keys`: keys not recorded yet, by path. */
 export function callOccurrence(
   attempt: AttemptState,
   call: CallState,
@@ -369,7 +369,7 @@ function toCallRecord(
   }
 }
 
-/** The result that a person gave for a call, before a resume has recorded it as the call's outcome. */
+/** Returns the result that a person gave for a call, if it is not yet recorded as the call's outcome. */
 function resultFromAnswer(state: RunState, call: CallState): { readonly result: Json } | undefined {
   const asked = state.questions.get(call.questions.at(-1) ?? '')
   const answer = asked?.used ? undefined : asked?.answer

@@ -1,4 +1,5 @@
-// Prepares a call: finds its tool, parses its input by the tool's schema, and computes the key that identifies it.
+// Prepares a call: finds its tool, parses its input by the tool's schema, and computes the keys that identify it: the
+// key of the tool, the cache key and the idempotency key.
 import { messageOf } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
@@ -20,7 +21,7 @@ type CallPreparation = { readonly key: string; readonly input: Json } & (
   | { readonly type: 'refused'; readonly refusal: string }
 )
 
-/** One call of a turn that has no outcome yet. */
+/** A call of a turn that has no outcome yet. */
 export type PendingCall = ActiveAttempt &
   CallPreparation & {
     readonly call: CallState
@@ -33,7 +34,7 @@ export function isCallableCall(item: PendingCall): item is CallableCall {
   return item.type === 'callable'
 }
 
-/** `changed`: a person's replacement for the model's input. */
+/** Prepares a call. `changed`: a person's replacement for the model's input. */
 export async function prepareCall(
   { life, task, signal }: ActiveAttempt,
   call: CallState,
@@ -73,7 +74,7 @@ function keyFromTool(tool: Tool, parsed: unknown): string | undefined {
   throw new TypeError(`key() returned ${describe(key)}, not a string`)
 }
 
-/** How many calls of the same tool and key precede this one in the attempt. */
+/** Counts the calls of the same tool and key before this call in the attempt. */
 export function pendingOccurrence({ attempt, call, key, keys, ...item }: PendingCall): number {
   const tool = item.type === 'callable' ? item.tool : undefined
   return callOccurrence(
@@ -85,25 +86,23 @@ export function pendingOccurrence({ attempt, call, key, keys, ...item }: Pending
   )
 }
 
-// Tools with `cache: true`: within a run, equal calls share one result. Results are looked up in the journal, so a
-// resumed run has them too; a new run starts without any.
+// Tools with `cache: true`: within a run, equal calls share one result. Results are looked up in the journal, so they
+// are available after a resume.
 
 /**
- * Equal calls have equal keys. The whole definition of the tool counts: tools of two agents may share a name, and a
- * changed tool may return something else.
+ * Returns the key by which a call is cached. It covers the tool's whole definition: tools of two agents may share a
+ * name, and a changed tool may return something else.
  */
 export function toolCacheKey({ name, description, schema, version }: Tool, key: string): string {
   return digest([name, description, schema.json, version ?? null, key])
 }
 
-/** The outcome recorded for an equal call. A call with a question gets none: the answer decides. */
+/** Returns the outcome recorded for an equal call. For a call with a question returns none: the answer decides. */
 export function cachedOutcome(state: RunState, call: CallState, cacheKey: string): ToolOutcome | undefined {
   return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
 }
 
-/**
- * Runs calls with the same key one after another, so that concurrent equal calls of a reply or of two tasks share one.
- */
+/** Runs equal calls one after another, so that concurrent ones share a result. */
 export async function oneAtATime(
   { life, signal }: ActiveAttempt,
   cacheKey: string,
@@ -124,10 +123,10 @@ export async function oneAtATime(
   }
 }
 
-// An error of a tool goes to the model, which works around it. Errors that look like a mistake in the tool's code are
-// also logged, because otherwise no developer would see them.
+// Warnings about errors. An error of a tool goes to the model, which works around it. If it looks like a mistake in the
+// tool's code, it is also logged, because otherwise no developer would see it.
 
-/** Logs nothing for errors that a tool throws on purpose, such as when a resource is missing or unreachable. */
+/** Logs an error that looks like a mistake, and not one thrown on purpose, for example about an unreachable server. */
 export function warnOfMistake(life: Life, error: unknown, what: string): void {
   if (isMistake(error)) warnOfThrow(life, error, what, 'the error went to its model')
 }
@@ -139,19 +138,21 @@ export function warnOfThrow({ crew, state }: Life, error: unknown, what: string,
   crew.logger.warn(redact(words))
 }
 
-/** Compares names, since classes differ between realms. An error with a cause or a code is about I/O: `fetch`, Node. */
+/** Whether an error looks like a mistake in code. One with a cause or a code comes from I/O, such as `fetch`. */
 function isMistake(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { name, cause, code } = error as { readonly name?: unknown; readonly cause?: unknown; readonly code?: unknown }
+  // by name, since classes differ between realms
   return (name === 'TypeError' || name === 'ReferenceError') && cause === undefined && code === undefined
 }
 
-// The idempotency key that a tool receives, by which a service tells a second try at a call from a new call.
+// Idempotency keys, by which a service tells another try at a call from a new call.
 
 /**
- * Every try at the same call gets the same key: after a resume, in another store, and in a fork, unless the fork
- * repeats the call on purpose. Different calls of an attempt get different keys, even if a coworker made an equal call.
- * Derived from the incarnation, so that an earlier run with the same id had other keys.
+ * Returns the idempotency key of a call. Every try at the same call gets the same key: after a resume, in another
+ * store, and in a fork, unless the fork repeats the call on purpose. Different calls of an attempt get different keys,
+ * even if a coworker made an equal call. Keys derive from the incarnation, so that an earlier run with the same id had
+ * others.
  */
 export function callIdempotencyKey(item: PendingCall): string {
   const { life, task, attempt, call, key } = item
@@ -180,7 +181,7 @@ export function callIdempotencyKey(item: PendingCall): string {
   return found
 }
 
-/** `number`: how many equal calls came before, at least. */
+/** Derives a new idempotency key. `number`: at least how many equal calls came before. */
 export function newIdempotencyKey(
   { incarnation }: RunState,
   { task, tool, key, number }: { readonly [part in 'task' | 'tool' | 'key']: string } & { readonly number: number },
@@ -188,7 +189,7 @@ export function newIdempotencyKey(
   return digest([incarnation, task, tool, key, number])
 }
 
-/** The key that a guardrail receives with an answer. A revised answer has another key. */
+/** Returns the idempotency key that a guardrail receives with an answer. A revised answer has another key. */
 export function guardrailIdempotencyKey(
   { incarnation }: RunState,
   { path }: AttemptState,

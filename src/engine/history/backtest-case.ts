@@ -1,6 +1,7 @@
 // Backtests execute one task with today's code over its context in earlier runs. Each trial is a run of its own, under
-// the crew name `<crew>/backtest`: it inherits the stored context, executes the task, and has no effects: tools that
-// may change something are not called, but return the recorded results of equal calls. The earlier runs are only read.
+// the crew name `<crew>/backtest`. It inherits the stored context and executes the task, without effects: a tool that
+// may change something is not called; the recorded result of an equal call is used instead. The earlier runs are only
+// read.
 import { defined } from '../../base/options.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
@@ -21,17 +22,17 @@ import { outputPlace } from '../../read/incarnation.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { backtestName, unchanged } from '../../read/backtest-name.ts'
 
-/** Earlier runs that have an output of the task and its whole context. */
 interface StoredCases {
+  /** Ids of earlier runs that have an output of the task and its whole context. */
   readonly runs: readonly string[]
   /** Runs that were skipped, and why. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
 }
 
-/** How many runs are examined per requested case. */
+/** At most this many runs are examined per requested case. */
 const runsPerCase = 10
 
-/** Finds cases in the newest runs, or in the named runs. Journals are not kept in memory. */
+/** Finds cases: `wanted` of the newest runs, or the named runs. */
 export async function storedCases(
   store: Store,
   crew: CrewDefinition,
@@ -41,7 +42,6 @@ export async function storedCases(
   const named = typeof wanted !== 'number'
   const runs: string[] = []
   const passed: { runId: string; reason: string }[] = []
-  const origins = new Set<string>()
   let examined = 0
   for await (const candidate of named ? wanted : newest(store, crew.name)) {
     if (!named && (runs.length >= wanted || examined++ >= wanted * runsPerCase)) break
@@ -50,12 +50,9 @@ export async function storedCases(
       return messageOf(error)
     })
     if (typeof found === 'string') passed.push({ runId: candidate, reason: found })
-    else if (origins.has(found.state.run))
-      passed.push({ runId: candidate, reason: `its ${task.name} is that of run ${found.state.run}` })
-    else {
-      origins.add(found.state.run)
-      runs.push(found.state.run)
-    }
+    else if (runs.includes(found.state.run))
+      passed.push({ runId: candidate, reason: `its ${task.name} comes from run ${found.state.run}` })
+    else runs.push(found.state.run)
   }
   return { runs, passed }
 }
@@ -67,13 +64,13 @@ async function* newest(store: Store, crew: string): AsyncGenerator<string> {
 interface StoredCase {
   readonly state: RunState
   readonly output: StoredOutput
-  /** What has changed since, in words. */
+  /** What has changed in the code since, in words. */
   readonly changes: readonly string[]
 }
 
 /**
- * The case of a run; if the run inherited the output, that of the run which made it, if it still exists. Returns a
- * sentence if there is no case: without the context from which the output was made, old and new cannot be compared.
+ * Reads the case of a run; of a run that inherited the output, the case of the run that produced it, if that still
+ * exists. Returns the reason if there is no case: old and new outputs can only be compared with the same context.
  */
 export async function readCase(
   store: Store,
@@ -96,14 +93,14 @@ export async function readCase(
   }
   const missing = task.context.find((name) => !isTaskDone(state, name))
   if (missing !== undefined) return `it has no output of ${missing}`
-  const given = task.context.filter((name) => state.tasks.get(name)?.output).map((name) => `context:${name}`)
+  const contextFields = task.context.filter((name) => state.tasks.get(name)?.output).map((name) => `context:${name}`)
   const { fields, reasons } = outputChange(known.output, task, state.inputs, runOutputs(state))
-  const foreign = fields.some((field) => field.startsWith('input:') || given.includes(field))
-  if (foreign) return `its ${task.name} was made from other inputs, in a run that was deleted`
+  const isForeign = fields.some((field) => field.startsWith('input:') || contextFields.includes(field))
+  if (isForeign) return `its ${task.name} was made from other inputs, in a run that was deleted`
   return { state, output: known.output, changes: reasons }
 }
 
-/** Executes one trial under its id. A trial that was started is continued; a finished trial is read back. */
+/** Executes one trial under its id: a started trial is continued, a finished trial is read back. */
 export async function backtestCase(
   engine: Engine,
   crew: CrewDefinition,
@@ -111,16 +108,16 @@ export async function backtestCase(
   { state: parent, changes }: StoredCase,
   { id: run, trials, ...options }: ExecuteOptions & { readonly id: string; readonly trials: number },
 ): Promise<RunState> {
-  const given = task.context.flatMap((name) => crew.tasks.find((other) => other.name === name) ?? [])
-  // the task was executed in the earlier run, so its condition does not count
+  const context = task.context.flatMap((name) => crew.tasks.find((other) => other.name === name) ?? [])
+  // without its condition, since the earlier run executed the task
   const trial: CrewDefinition = {
     ...crew,
     name: backtestName(crew.name),
     retries: undefined,
     onTaskFailure: undefined,
-    tasks: [...given, { ...task, when: undefined }],
+    tasks: [...context, { ...task, when: undefined }],
   }
-  const entries = given.map((other) => inheritedFrom(parent, other.name))
+  const entries = context.map((other) => inheritedFrom(parent, other.name))
   const hold = await createRun(engine, trial, {
     run,
     inputs: parent.inputs,
@@ -128,7 +125,7 @@ export async function backtestCase(
     origin: {
       parent: { run: parent.run, incarnation: parent.incarnation, from: task.name },
       plan: [
-        ...given.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is recorded'] }) as const),
+        ...context.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is recorded'] }) as const),
         { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : [unchanged] },
       ],
       calls: recordedCalls(parent, task.name),
@@ -145,7 +142,7 @@ export async function backtestCase(
   return continued ? executeRun(continued, trial, options) : state
 }
 
-/** The recorded results of the task's calls and of its child runs, which the trial uses instead of calling. */
+/** Returns the calls of the task and its child runs, whose recorded results the trial uses instead of calling tools. */
 function recordedCalls(state: RunState, task: string): OnceCall[] {
   const own = onceCalls(state, task, (call) => call.effect !== 'read' && call.outcome !== undefined).map(toOnceCall)
   const inherited = state.inheritedCalls.filter((call) => call.task.startsWith(`${task}/`))
@@ -172,7 +169,7 @@ function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition):
   const fail = (words: string): RepriseError =>
     new RepriseError('INPUTS_DIFFER', `run ${state.run} ${words}; give the backtest another id`, { runId: state.run })
   if (state.parent?.incarnation !== parent.incarnation || state.parent.from !== task.name)
-    throw fail(`is not the trial of task ${task.name} on run ${parent.run}`)
+    throw fail(`is not a trial of task ${task.name} of run ${parent.run}`)
   const done = state.tasks.get(task.name)?.output
   const { reasons } = done ? outputChange(done, task, parent.inputs, runOutputs(parent)) : { reasons: [] }
   if (reasons.length > 0) throw fail(`tried other code: ${reasons.join('; ')}`)

@@ -1,4 +1,4 @@
-// Copies a run, with its child runs, to another store: its export, imported there. A run that has ended is in both
+// Copies a run with its child runs to another store: exports it and imports it there. A run that has ended is in both
 // stores afterwards. Any other run is moved, so that it never continues in both:
 //
 //   in the source                                 in the target
@@ -7,8 +7,9 @@
 //                                                 3  the child runs, then the run itself in one write
 //   4  note that it has arrived
 //
-// Killed before 2, nothing has changed. After 2 the run no longer continues in the source; the next copy to the same
-// target repeats 3 as a whole. After 4 it belongs to the target: if it is deleted there, a copy does not recreate it.
+// After a kill before 2, nothing has changed. After 2, the run no longer continues in the source, and the next copy to
+// the same target does all of 3 again. After 4, the run belongs to the target: if it is deleted there, a copy does not
+// recreate it.
 import { RepriseError } from '../../base/errors.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isEnded } from '../../journal/state/state.ts'
@@ -23,7 +24,7 @@ import { realWorld, openEngine } from '../world.ts'
 import { exportRun } from './export-run.ts'
 import { compareImport, prepareImport, writeImport, type PreparedTree } from './import-run.ts'
 
-/** `present`: the target has it, or it was moved there before. `held`: a process is executing it in the source. */
+/** `present`: the target has the run, or had it before. `held`: a process is executing the run in the source. */
 export type CopyOutcome = 'copied' | 'present' | 'held'
 
 export interface CopiedRun {
@@ -45,7 +46,7 @@ export interface CopyEngines {
 
 export function copyEngines(from: Store, to: Store): CopyEngines {
   const world = realWorld()
-  // an owner of its own: a process may take over its own leases, and this process may be executing runs
+  // a separate owner: an owner may take over its own leases, and this process may be executing runs
   const owner = { ...world.owner, instance: world.uuid(), label: 'a copy' }
   // patient, so that a short outage does not end a copy that has taken an hour
   const engineOn = (store: Store): Engine => openEngine(store, { ...world, owner }, { limitMs: 60_000 })
@@ -53,9 +54,9 @@ export function copyEngines(from: Store, to: Store): CopyEngines {
 }
 
 /**
- * RUN_EXISTS when the target has another run with this id, or when the run could continue in both stores; RUN_MOVED
- * when it was moved to another store; JOURNAL_DAMAGED and BLOB_MISSING when the source lacks parts of it;
- * RUN_NOT_FOUND. With each of these errors, nothing was written.
+ * Copies or moves a run. Rejects with RUN_NOT_FOUND; with RUN_EXISTS if the target has another run with this id, or if
+ * the run could continue in both stores; with RUN_MOVED if it was moved to a third store; and with JOURNAL_DAMAGED or
+ * BLOB_MISSING if the source lacks parts of it. With each of these errors, nothing was written.
  */
 export async function copyRun({ from, to }: CopyEngines, run: RunId, dryRun: boolean): Promise<CopiedRun> {
   const { store, world } = from
@@ -70,13 +71,11 @@ export async function copyRun({ from, to }: CopyEngines, run: RunId, dryRun: boo
   const lease = await requestLease(world, () => store.acquire(run, world.owner, world.leaseMs)).catch(unlessHeld)
   if (!lease) return held
   const tree = openLeasedTree(from, lease)
-  let left = 0
   try {
     return await moveRun({ from, to }, tree, row)
   } finally {
-    left = await tree.release()
-    // refuses late messages, so that their senders learn that the run was moved
-    if (left > 0) await recordLateMessages(from, run)
+    // records late messages as refused, since the run was moved
+    if ((await tree.release()) > 0) await recordLateMessages(from, run)
   }
 }
 
@@ -87,7 +86,7 @@ async function moveRun({ from, to }: CopyEngines, leased: LeasedTree, row: RunRo
   const { run } = row
   await recordTree(from, leased)
   const read = await readMovable(store, run)
-  // its messages may have cancelled it
+  // one of the messages may have cancelled the run
   if (isEnded(read.state.status)) return copyEnded({ from, to }, row, false)
   const found = await inspect({ from, to }, read)
   if (found.outcome === 'present') return counted(row, found)
@@ -95,9 +94,9 @@ async function moveRun({ from, to }: CopyEngines, leased: LeasedTree, row: RunRo
   const parked = { type: 'run.suspended', reason: 'moved', to: to.store.url } as const
   try {
     if (!moveOf(read.state)) await hold.append([parked])
-    // this process may have been paused, and another copy may have taken the lease
+    // rejects if this process was paused and another copy took the lease over
     await hold.ready()
-    // removes child runs left by a copy that was cut off before the run was taken back
+    // deletes child runs that an interrupted copy left in the target before the run was taken back
     if (!(await to.store.row(run))) await to.store.delete(run)
     await writeImport(to, found.tree)
     await hold.append([{ ...parked, arrived: true }])
@@ -109,7 +108,7 @@ async function moveRun({ from, to }: CopyEngines, leased: LeasedTree, row: RunRo
 }
 
 interface Movable extends LoadedRun {
-  /** The last entry before the run was parked in the source. */
+  /** If the run is parked in the source: the last entry before that. */
   readonly last: number | undefined
 }
 
@@ -125,7 +124,7 @@ type Inspection =
   | { readonly outcome: 'present' }
   | { readonly outcome: 'copied'; readonly tree: PreparedTree; readonly bytes: number }
 
-/** Reads what is to be copied, and refuses runs that cannot be copied, before anything is written. */
+/** Reads and checks the run, and refuses runs that cannot be copied, before anything is written. */
 async function inspect({ from, to }: CopyEngines, { state, last }: Movable): Promise<Inspection> {
   const { run } = state
   const moved = moveOf(state)
@@ -140,7 +139,7 @@ async function inspect({ from, to }: CopyEngines, { state, last }: Movable): Pro
   return { outcome: 'copied', ...prepared }
 }
 
-/** Reads and checks the export. */
+/** Exports the run, and checks the export as an import does. */
 async function prepare({ from, to }: CopyEngines, run: RunId, last?: number) {
   let bytes = 0
   async function* text(): AsyncGenerator<string> {

@@ -1,5 +1,5 @@
-// Deletes runs. A run tree is deleted as a whole or not at all. Forks hold copies of everything that they inherited, so
-// deleting their parent breaks none of them.
+// Deletes runs. A run tree is deleted as a whole or not at all. Forks hold copies of everything they inherited, so
+// deleting their parent doesn't break them.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
@@ -9,14 +9,14 @@ import { runNotFoundError } from '../../read/read-run.ts'
 import { allRows } from '../../read/all-rows.ts'
 
 /**
- * RUN_HELD while a process holds the tree; RUN_NOT_FOUND; RUN_NEEDED for a child run, because its parent would execute
- * it again. Damaged runs can be deleted too.
+ * Deletes a root with its child runs, even if they are damaged. Rejects with RUN_NOT_FOUND; with RUN_HELD if a process
+ * holds the tree; with RUN_NEEDED for a child run, since its parent would execute it again.
  */
 export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const { store } = engine
   const root = rootRunId(run)
   if (root !== run && (await runExists(store, root))) {
-    const words = `run ${run} is part of run ${root} and is deleted with it`
+    const words = `run ${run} is a child run of run ${root}, and can only be deleted with it`
     throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { type: 'delete', runId: root } })
   }
   const tree = await runTreeRows(store, root)
@@ -35,7 +35,7 @@ async function remove(engine: Engine, run: string): Promise<void> {
   }
 }
 
-/** False if a process holds the run. */
+/** Deletes the run, unless a process holds it; then returns false. */
 export async function deleteIfFree(engine: Engine, run: string): Promise<boolean> {
   try {
     await remove(engine, run)
@@ -46,11 +46,12 @@ export async function deleteIfFree(engine: Engine, run: string): Promise<boolean
   }
 }
 
-/** The rows of a root and its child runs. */
+/** Returns the rows of a root and its child runs. */
 export async function runTreeRows(store: Store, root: string): Promise<RunRow[]> {
   return Array.fromAsync(allRows(store, { root }))
 }
 
+/** Whether the store has the run. A damaged run exists. */
 export async function runExists(store: Store, run: string): Promise<boolean> {
   try {
     return (await store.row(run)) !== undefined

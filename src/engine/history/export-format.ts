@@ -1,9 +1,9 @@
 // The export format: a run with its child runs as one text. Every line is a JSON object:
 //   {"format":"reprise.run","version":3,"run":…,"crew":…,"exportedAt":…}
-//   the lines of the journal, byte for byte: each names the hash of the one before
-//   {"blob":hash,"base64":…} for each value that they refer to
-//   {"message":{id,at,body}} for each message in its inbox
-//   {"within":id} for each child run, followed by its lines, values and messages in the same way
+//   the lines of the journal, byte for byte, each with the hash of the line before
+//   {"blob":hash,"base64":…} for each stored value that the lines refer to
+//   {"message":{id,at,body}} for each message in the run's inbox
+//   {"within":id} for each child run, followed by the same three kinds of lines
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
 // An import folds the row, the outputs and the due time from the lines. Leases are not exported.
 import { RepriseError } from '../../base/errors.ts'
@@ -31,11 +31,11 @@ export interface ExportTrailer {
 }
 
 export interface Chain {
-  /** JOURNAL_DAMAGED when the entry does not follow the previous one. */
+  /** Adds an entry. Throws JOURNAL_DAMAGED if it does not follow the previous one. */
   next(entry: Entry, bytes: Uint8Array): void
   /**
-   * Returns the number of entries. JOURNAL_DAMAGED when an entry was changed and no later entry records the change, or
-   * when `noted` is a later entry.
+   * Returns the number of entries. Throws JOURNAL_DAMAGED if an entry was changed and no later entry records the
+   * change, or if the store noted a later last entry.
    */
   end(noted?: LastEntryNote): number
 }

@@ -1,5 +1,5 @@
 // Exports a run with its child runs as text, line by line, so that a long run is never in memory as a whole. Entries
-// appended meanwhile are left out, so that the export of a run in progress is its state at one moment.
+// appended meanwhile are left out, so that each exported journal is whole up to one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { blobReferences, decodeEntry, checkStoredValue } from '../../journal/codec.ts'
@@ -26,9 +26,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const advice = 'replay the run, and export the new run'
 
 /**
- * Yields lines, each with its newline. Entries of the root after `last` are left out. RUN_NOT_FOUND; BLOB_MISSING;
- * JOURNAL_DAMAGED when entries were removed by hand, or changed by hand without a resume since: no store would import
- * such a journal.
+ * Yields lines, each with its newline. Entries of the root after `last` are left out. Throws RUN_NOT_FOUND,
+ * BLOB_MISSING, or JOURNAL_DAMAGED if entries were removed by hand, or changed by hand without a resume since: no
+ * store would import such a journal.
  */
 export async function* exportRun(
   store: Store,
@@ -60,7 +60,7 @@ export async function* exportRun(
   }
 }
 
-/** The entries, stored values and messages of one run. Counts them, and adds its child runs to `tree`. */
+/** Yields the entries, stored values and messages of one run. Adds to `count`, and adds child runs to `tree`. */
 async function* runLines(
   store: Store,
   run: string,
@@ -70,7 +70,7 @@ async function* runLines(
 ): AsyncGenerator<string> {
   const { createdAt, status } = await rowFor(store, run)
   const chain = followChain(`run ${run}`, advice)
-  // read before the lines, so that entries appended meanwhile don't look lost
+  // read before the lines: entries appended in between are no reason to report a loss
   const noted = await store.lastNoted(run)
   const blobs = new Set<string>()
   const files = new Set<string>()
@@ -88,7 +88,7 @@ async function* runLines(
   }
   chain.end(noted)
   const checkExists = async (): Promise<void> => {
-    // if the run was deleted meanwhile, or even created again, lines may be missing
+    // lines may be missing if the run was deleted meanwhile, even if it was created again
     if ((await store.row(run))?.createdAt !== createdAt) throw runNotFoundError(store, run)
   }
   if (entries === 0) throw runNotFoundError(store, run)
@@ -104,7 +104,7 @@ async function* runLines(
     blobs.add(blob)
     yield JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') })
   }
-  // messages that are still in the inbox are not recorded in the lines above
+  // the messages that the lines above don't record
   if (!isEnded(status)) for (const message of await store.inbox(run)) yield JSON.stringify({ message })
   await checkExists()
   count.entries += entries
@@ -117,14 +117,14 @@ async function rowFor(store: Store, run: string): Promise<RunRow> {
   return row
 }
 
-/** The files among the inputs of a run, from its first line. */
+/** Returns the hashes of the files among a run's inputs, from its first line. */
 async function inputFiles(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
   const entry = await decodeEntry(bytes, (hash) => store.blob(run, hash), `the first entry of run ${run}`)
   if (entry.type !== 'run.created') return []
   return filesIn([entry.inputs, entry.given ?? {}]).map(({ hash }) => hash)
 }
 
-/** JOURNAL_DAMAGED, BLOB_MISSING. */
+/** Reads a stored value. Rejects with BLOB_MISSING, or with JOURNAL_DAMAGED if it doesn't have its hash. */
 async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
   const bytes = await store.blob(run, hash)
   if (bytes) {
@@ -135,7 +135,10 @@ async function readBlob(store: Store, run: string, hash: string): Promise<Buffer
   throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }
 
-/** Writes a temporary file first, so that the file is whole or missing. Only its owner can read it. STORE_FAILED. */
+/**
+ * Exports a run to a file that only its owner can read. Writes a temporary file first, so that the file is whole or
+ * missing. Rejects with STORE_FAILED if the file cannot be written.
+ */
 export async function exportRunToFile(store: Store, run: string, path: string, at?: Date): Promise<void> {
   try {
     await writeDurably(path, inPieces(exportRun(store, run, at)))

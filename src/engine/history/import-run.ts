@@ -1,7 +1,7 @@
 // Imports an exported run with its child runs. The journal is stored unchanged; the row, the due time and the outputs
-// are folded from it, and unrecorded messages are posted again. Crash-safe: children are written first (invisible
-// without their root), then the root in one write. A run that has not ended is parked by one more entry, since it may
-// continue in the store from which it was exported; `copy` parks it there instead.
+// are folded from it, and unrecorded messages are posted again. Crash-safe: child runs are written first, invisible
+// without their root, then the root in one write. A run that has not ended is parked by one more entry, since it may
+// continue in the store it was exported from; `copy` parks it there instead.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../base/errors.ts'
 import { decodeEntry, encodeEntry } from '../../journal/codec.ts'
@@ -37,13 +37,13 @@ export interface ImportedRun {
   readonly runs: number
   /** The entries of all these runs. */
   readonly entries: number
-  /** The same run was already there, and nothing was written. */
+  /** The store already had exactly these runs, and nothing was written. */
   readonly existed: boolean
 }
 
 /**
- * Imports the text of `exportRun`, in pieces of any size. Nothing is written before all of it is checked.
- * JOURNAL_DAMAGED names the first fault; RUN_EXISTS when the store has a run with that id and another journal.
+ * Imports the text of `exportRun`, in pieces of any size. Nothing is written before all of it is checked. Rejects with
+ * JOURNAL_DAMAGED, naming the first fault, or with RUN_EXISTS if the store has a run with that id and another journal.
  */
 export function importRun(
   engine: Engine,
@@ -53,7 +53,7 @@ export function importRun(
   return importNamed(engine, chunks, options, 'the exported run')
 }
 
-/** Like `importRun`. STORE_FAILED when the file cannot be read. */
+/** Like `importRun`, from a file. Rejects with STORE_FAILED if the file cannot be read. */
 export async function importRunFromFile(
   engine: Engine,
   path: string,
@@ -93,17 +93,20 @@ function checkOptions(options: ImportOptions): void {
 export interface PreparedRun extends ExportedRun {
   readonly row: RunRow
   readonly due: Batch['due']
-  /** The entry after its lines that parks it, if any. */
+  /** The entry that is added to park it, if any. */
   readonly parked: readonly Line[]
   readonly outputs: readonly OutputKey[]
-  /** The token of its last entry if it was running, else 0. */
+  /** If the run was running, the token of its last entry; otherwise 0. */
   readonly token: number
 }
 
 /** The root first. */
 export type PreparedTree = readonly [PreparedRun, ...PreparedRun[]]
 
-/** Reads and checks the whole text. Writes nothing. JOURNAL_DAMAGED, OPTION_INVALID. */
+/**
+ * Reads and checks the whole text; writes nothing. Rejects with JOURNAL_DAMAGED, or with OPTION_INVALID if the run's id
+ * is invalid.
+ */
 export async function prepareImport(
   engine: Engine,
   chunks: AsyncIterable<string> | Iterable<string>,
@@ -119,7 +122,7 @@ export async function prepareImport(
   return prepared
 }
 
-/** Whether the store already has exactly these runs. RUN_EXISTS when it has other runs with these ids. */
+/** Whether the store already has exactly these runs. Rejects with RUN_EXISTS if it has other runs with these ids. */
 async function isImported(store: Store, tree: PreparedTree): Promise<boolean> {
   const next = { type: 'import', as: `${tree[0].row.run}-copy` } as const
   let isWhole = true
@@ -131,10 +134,10 @@ async function isImported(store: Store, tree: PreparedTree): Promise<boolean> {
   return isWhole
 }
 
-/** The journal in the store compared with the import: missing, as an import would leave it, or with more entries. */
+/** The journal in the store compared with the import: missing, equal (perhaps parked), or with more entries. */
 export type Standing = 'absent' | 'same' | 'longer'
 
-/** RUN_EXISTS when the store has a run with that id and other entries. */
+/** Compares a run in the store with the import. Rejects with RUN_EXISTS if their entries differ. */
 export async function compareImport(
   store: Store,
   { row: { run }, lines, parked }: PreparedRun,
@@ -155,7 +158,7 @@ export async function compareImport(
   return more.length === 0 || isParked ? 'same' : 'longer'
 }
 
-/** Writes the runs that the store does not have. RUN_EXISTS, before anything is written, when it has other runs. */
+/** Writes the runs that the store lacks. Rejects with RUN_EXISTS, before anything is written, if it has other runs. */
 export async function writeImport({ store, world }: Engine, tree: PreparedTree): Promise<void> {
   const known = await Promise.all(tree.map((one) => compareImport(store, one)))
   let lease: Lease | undefined
@@ -174,11 +177,12 @@ export async function writeImport({ store, world }: Engine, tree: PreparedTree):
 }
 
 /**
- * The time between two entries with the same token counts as work. So the next holder must not get the token of the
- * last imported entry. Tokens that are much higher are never reached.
+ * Takes the lease again until its token has passed `last`: the next holder must not get the token of the last imported
+ * entry, since the time between two entries with one token counts as work. Gives up on a token that is much higher,
+ * which no holder will reach.
  */
-async function passTokens(store: Store, given: Lease, last: number): Promise<Lease> {
-  let lease = given
+async function passTokens(store: Store, first: Lease, last: number): Promise<Lease> {
+  let lease = first
   while (lease.token < last && last - lease.token < 100) {
     await store.release(lease)
     lease = await store.acquire(lease.run, lease.owner, 1_000)
@@ -186,7 +190,7 @@ async function passTokens(store: Store, given: Lease, last: number): Promise<Lea
   return lease
 }
 
-/** Folds the row, the due time and the outputs of a run, under its id in the store. */
+/** Folds the row, the due time and the outputs of a run, under its new id. */
 async function prepareRun(
   { world }: Engine,
   exported: ExportedRun,
@@ -204,20 +208,20 @@ async function prepareRun(
     outputs.push(...outputKeys(state, [entry]).map((key) => ({ ...key, ...completedAt(entry) })))
   }
   checkReadable(state, undefined)
-  if (state.crew === '') throw damaged(`entry 1 of ${name} does not name its run`, 'use another copy')
+  if (state.crew === '') throw damaged(`entry 1 of ${name} does not create a run`, 'use another copy')
   const missing = filesIn([state.inputs, state.given ?? {}]).find(({ hash }) => !stored.has(hash))
   if (missing)
     throw damaged(`${name} lacks the file ${missing.name} (${missing.hash}) of the run's inputs`, 'use another copy')
   const token = state.status === 'running' ? state.token : 0
-  const rests = !park || isEnded(state.status) || state.imported || parentRunId(run) !== undefined
-  const parked = rests ? [] : [parkingLine(state, lines, world.now())]
+  const staysAsIs = !park || isEnded(state.status) || state.imported || parentRunId(run) !== undefined
+  const parked = staysAsIs ? [] : [parkingLine(state, lines, world.now())]
   const due = dueSince(finishFold(state), world.now())
   // a requeue would continue the parked run
   const posted = park ? messages.filter((message) => !isRequeue(message)) : messages
   return { ...exported, row: listingRow(state), due, parked, outputs, messages: posted, token }
 }
 
-/** Keeps the time since which a run is due, so that it keeps its place in the queue. */
+/** Returns when the run became due, so that it keeps its place in the queue. */
 function dueSince(state: RunState, now: Date): Batch['due'] {
   const due = dueAt(state)
   const since = due === 'now' ? Date.parse(state.updatedAt) : Number.NaN
@@ -232,13 +236,13 @@ function parkingLine(state: RunState, lines: readonly Line[], now: Date): Line {
   return { seq: entry.seq, bytes }
 }
 
-/** An export contains all stored values, so a missing value means damage. */
+/** Reports a missing stored value as damage: an export contains all of them. */
 function notWhole(error: unknown): never {
   const missing = RepriseError.isInstance(error) && error.code === 'BLOB_MISSING'
   throw missing ? new RepriseError('JOURNAL_DAMAGED', error.facts, { cause: error }) : error
 }
 
-/** The time when the output was made, not imported: `reuse` goes by its age. */
+/** Returns when the output was produced, not imported, since `reuse` goes by its age. */
 function completedAt({ at }: Entry): { completedAt?: number } {
   const time = Date.parse(at)
   return Number.isNaN(time) ? {} : { completedAt: time }

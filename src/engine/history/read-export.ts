@@ -1,5 +1,5 @@
 // Reads an exported run without trusting it: every line must be whole, every entry must follow the previous one, every
-// stored value must have its hash, and the last line must have the counts and the hash of everything before it.
+// stored value must match its hash, and the last line must match the counts and the hash of everything before it.
 import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
@@ -30,8 +30,8 @@ type JsonObject = { readonly [key: string]: unknown }
 const advice = 'export the run again, or use another copy'
 
 /**
- * Returns the root, then its child runs. The text comes in pieces of any size. JOURNAL_DAMAGED names the first fault;
- * `name` is the name of the text in the message.
+ * Returns the root, then its child runs. The text comes in pieces of any size. Rejects with JOURNAL_DAMAGED, naming the
+ * first fault; the message calls the text `name`.
  */
 export async function readExport(
   chunks: AsyncIterable<string> | Iterable<string>,
@@ -43,20 +43,20 @@ export async function readExport(
   let trailer: ExportTrailer | undefined
   for await (const { text, number, whole } of textLines(chunks)) {
     const where = `line ${number} of ${name}`
-    if (trailer) throw damaged(`${where} comes after its end`, advice)
+    if (trailer) throw damaged(`${where} comes after its last line`, advice)
     const value = parseObject(text)
-    if (!value) throw damaged(whole ? `${where} is not a line of JSON` : `${name} is cut off in line ${number}`, advice)
-    const now = runs.at(-1)
-    if (!header || !now) {
+    if (!value) throw damaged(whole ? `${where} is not JSON` : `${name} is cut off in line ${number}`, advice)
+    const current = runs.at(-1)
+    if (!header || !current) {
       header = readHeader(value, name)
       runs.push(emptyRun(header.run, name))
     } else if ('seq' in value) {
-      if (now.blobs.length > 0) throw damaged(`${where} is an entry after the stored values`, advice)
+      if (current.blobs.length > 0) throw damaged(`${where} is an entry after the stored values`, advice)
       const bytes = Buffer.from(text)
-      now.chain.next(value as unknown as Entry, bytes)
-      now.lines.push({ seq: Number(value['seq']), bytes })
-    } else if ('blob' in value) now.blobs.push(readBlob(value, where))
-    else if ('message' in value) now.messages.push(readMessage(value, where))
+      current.chain.next(value as unknown as Entry, bytes)
+      current.lines.push({ seq: Number(value['seq']), bytes })
+    } else if ('blob' in value) current.blobs.push(readBlob(value, where))
+    else if ('message' in value) current.messages.push(readMessage(value, where))
     else if ('within' in value) runs.push(readWithin(value, header.run, runs, where))
     else if ('sha256' in value) trailer = value as unknown as ExportTrailer
     else throw damaged(`${where} is neither an entry, a stored value nor a message`, advice)
@@ -105,7 +105,7 @@ function readWithin({ within }: JsonObject, root: string, runs: readonly Partial
 function readHeader(value: JsonObject, name: string): ExportHeader {
   const { format, version, run, crew } = value
   if (format !== exportFormat)
-    throw damaged(`${name} isn't an exported run of Reprise`, 'give a file that export wrote')
+    throw damaged(`${name} isn't an exported run of Reprise`, 'give a file written by export')
   if (version !== exportVersion) throw otherFormat(name, version, exportVersion)
   const named = typeof run === 'string' && run !== '' && !/[\u0000-\u001f\u007f]/.test(run)
   if (!named || typeof crew !== 'string') throw damaged(`line 1 of ${name} does not name its run`, advice)
@@ -115,7 +115,7 @@ function readHeader(value: JsonObject, name: string): ExportHeader {
 function readBlob({ blob, base64 }: JsonObject, where: string): Blob {
   const bytes = Buffer.from(typeof base64 === 'string' ? base64 : '', 'base64')
   const hash = hashBytes(bytes)
-  if (hash !== blob) throw damaged(`the stored value in ${where} does not have its hash`, advice)
+  if (hash !== blob) throw damaged(`the stored value in ${where} does not match its hash`, advice)
   return { hash, bytes }
 }
 
@@ -133,7 +133,7 @@ interface TextLine {
   readonly text: string
   /** Counted from 1. */
   readonly number: number
-  /** A newline ends it. */
+  /** It ends with a newline. */
   readonly whole: boolean
 }
 
@@ -142,7 +142,7 @@ async function* textLines(chunks: AsyncIterable<string> | Iterable<string>): Asy
   let unfinished: string[] = []
   for await (const chunk of chunks) {
     const parts = chunk.split('\n')
-    // joined only when the line ends, since it may come in a thousand pieces
+    // pieces are joined once, at the end of the line: there may be thousands
     unfinished.push(parts[0] as string)
     for (const part of parts.slice(1)) {
       yield { text: unfinished.join(''), number: ++number, whole: true }

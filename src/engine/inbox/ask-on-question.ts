@@ -1,5 +1,5 @@
-// Calls `onQuestion`, so that the caller of a run can answer an open question at once. The first answer counts, from
-// wherever it comes.
+// Calls `onQuestion`, so that the caller of a run can answer an open question at once. The first answer counts, whether
+// it comes from here or from another process.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { askingTask } from '../../journal/state/open-questions.ts'
@@ -9,12 +9,12 @@ import type { Life } from '../life.ts'
 import { answerMessage, drainInbox, post } from './inbox.ts'
 import { checkAnswer } from '../../read/questions.ts'
 
-/** How often `onQuestion` is asked about one call: otherwise a function that returns an invalid input would loop. */
+/** Calls of `onQuestion` per tool call: a callback that always approves with an invalid input must not loop. */
 const callLimit = 5
 
 /**
- * Asks each question once per process; without an answer, it stays open. ANSWER_INVALID when the answer does not fit;
- * CALLBACK_FAILED when `onQuestion` throws.
+ * Passes a question to `onQuestion`, once per life; without an answer, it stays open. Rejects with ANSWER_INVALID if
+ * the answer does not fit, or with CALLBACK_FAILED if `onQuestion` throws.
  */
 export async function askOnQuestion(life: Life, question: Question, signal: AbortSignal = life.signal): Promise<void> {
   const { onQuestion } = life.options

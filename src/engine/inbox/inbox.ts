@@ -1,6 +1,6 @@
-// The inbox of a run: messages from processes that don't hold its lease (answers, edits, cancellations, requeues). The
-// holder records each message in the journal and removes it from the inbox in one append, so that no message is lost or
-// used twice.
+// The inbox of a run: messages (answers, edits, cancellations, requeues) from processes that don't hold its lease. The
+// holder records each message in the journal and removes it from the inbox in one append, so that messages are neither
+// lost nor used twice.
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { entryProblem } from '../../journal/check/check-entry.ts'
@@ -30,10 +30,13 @@ export type InboxMessage =
     }
   | { readonly type: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly type: 'cancel'; readonly by?: string; readonly reason?: string }
-  /** Has a worker continue a parked run. `move`: the move to another store that it undoes. */
+  /** Has a worker continue a parked run. `move`: the move to another store that this undoes. */
   | { readonly type: 'requeue'; readonly by?: string; readonly move?: Move }
 
-/** Returns the message's id. RUN_ENDED; QUESTION_ANSWERED when another answer was posted first. */
+/**
+ * Posts a message and returns its id. Rejects with RUN_ENDED if the run has ended, or with QUESTION_ANSWERED if another
+ * answer was posted first.
+ */
 export async function post(engine: Engine, run: string, message: InboxMessage): Promise<string> {
   const answers = message.type === 'answer'
   const id = answers ? answerId(message) : `${message.type}:${engine.world.newRunId()}`
@@ -50,14 +53,14 @@ export function answerMessage(question: Question, answer: Answer): AnswerMessage
   return { type: 'answer', question: question.id, about: questionDigest(question), answer }
 }
 
-/** Derived from the question, so that the store keeps only the first answer. */
+/** Derives a message id from the question, so that the store accepts only the first answer. */
 function answerId({ question, about }: AnswerMessage): string {
   return `answer:${question}:${about}`
 }
 
 /**
- * Records the messages in the inbox. Edits are only recorded between two tasks (`edits: true`): replacing the output of
- * a task while it is executed would invalidate its work.
+ * Records the messages in the inbox. With `edits: false`, edits stay there: they are only recorded while no task is in
+ * progress, whose work they could invalidate.
  */
 export function drainInbox(hold: Hold, { edits, move }: DrainOptions): Promise<DrainResult> {
   return hold.inbox(() => drainNow(hold, edits, move))
@@ -71,7 +74,7 @@ interface DrainOptions {
 
 interface DrainResult {
   readonly recorded: boolean
-  /** Edits were left in the inbox. */
+  /** Edits stayed in the inbox. */
   readonly editsWait: boolean
 }
 
@@ -83,8 +86,8 @@ async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Pro
   })
   const messages = inbox.map((message) => ({ id: message.id, content: parseMessage(message) }))
   const cancel = move ? undefined : messages.find(({ content }) => content?.type === 'cancel')
-  // a cancellation is the last entry, so everything else in the inbox is recorded or refused before it: a message that
-  // was accepted must leave a trace
+  // a cancellation is the last entry, so all other messages are recorded or refused before it: an accepted message must
+  // leave a trace
   const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
   const editsWait = now.length < messages.length
   if (editsWait) hold.mail.set()
@@ -103,7 +106,7 @@ async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Pro
   return { recorded: true, editsWait }
 }
 
-/** Cancels a child run with its parent, and refuses the messages in its inbox. */
+/** Cancels a run, and refuses the messages in its inbox. */
 async function cancelWithInbox(hold: Hold): Promise<void> {
   const inbox = await hold.engine.store.inbox(hold.state.run)
   const unread = inbox.map(({ id }) => refusedEntry(id, 'the run was cancelled first'))
@@ -124,17 +127,17 @@ export function runCancelledError(run: string): RepriseError {
   })
 }
 
-/** `task`: the task to be edited or invalidated, if any. */
+/** Returns the error for a message to a run that has ended. `task`: the task to edit or invalidate, if any. */
 export async function runEndedError({ store }: Engine, run: string, task?: string): Promise<RepriseError> {
   const row = await store.row(run)
   if (!row) return runNotFoundError(store, run)
-  return new RepriseError('RUN_ENDED', `run ${run} is ${row.status} and is never changed`, {
+  return new RepriseError('RUN_ENDED', `run ${run} is ${row.status}, so it can no longer be changed`, {
     runId: run,
     next: task === undefined ? { type: 'show', runId: run } : { type: 'replay', runId: run, task },
   })
 }
 
-/** Messages are not trusted: anyone with write access to the store can post, so what isn't valid becomes a refusal. */
+/** Converts a message to an entry. Invalid messages become refusals: anyone with write access to the store can post. */
 function checkedEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
   try {
     const entry = messageToEntry(state, id, message)
@@ -202,10 +205,10 @@ function parseMessage(message: Message): InboxMessage | undefined {
   }
 }
 
-// Cancels child runs together with their parent. Idempotent: if the process is killed halfway, cancelling again does
-// the rest.
+// Cancellation of child runs together with their parent. Idempotent: if the process is killed halfway, cancelling again
+// does the rest.
 
-/** Cancels the child runs of a run that aren't finished. */
+/** Cancels the unfinished child runs of a run. */
 export async function cancelChildren(engine: Engine, tree: LeasedTree, state: RunState): Promise<void> {
   for (const task of state.tasks.keys())
     for (const { run } of activeChildren(state, task)) await cancelChild(engine, tree, run)
@@ -219,7 +222,7 @@ export async function cancelRemovedTasks({ engine, tree, state }: Hold): Promise
   for (const { child } of attempts) if (child !== undefined) await cancelChild(engine, tree, child)
 }
 
-/** False if there is nothing to cancel: the run was never created, or has ended. */
+/** Cancels a child run and its own children. Returns false if it was never created, or has ended. */
 export async function cancelChild(engine: Engine, tree: LeasedTree, run: string): Promise<boolean> {
   const read = await readRunIfExists(engine.store, run)
   if (!read || read.state.status === 'completed') return false

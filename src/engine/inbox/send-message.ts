@@ -1,6 +1,6 @@
-// Sends a message to a run: answer, edit, invalidate, cancel, requeue. Each is checked against the journal and posted
-// to the inbox. If the lease is free, the sender takes it and records the message at once; otherwise the holder records
-// it.
+// Sends messages to runs: answers, edits, invalidations, cancellations, requeues. Each is checked against the journal
+// and posted to the inbox. If the lease is free, the sender takes it and records the message at once; otherwise the
+// holder records it.
 import { RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
@@ -18,8 +18,8 @@ import { findMove, runMoved, isParked, isReady, moveOf } from '../../read/row-su
 import { rootRunId } from '../../journal/paths.ts'
 
 /**
- * Answers a question of the run or of a child run. Without `crew`, for callers that only have the store, the run may
- * belong to any crew.
+ * Answers a question of the run or of a child run. Without `crew`, the run may belong to any crew: callers such as the
+ * command line have only the store.
  */
 export async function answerQuestion(
   engine: Engine,
@@ -39,7 +39,7 @@ export async function answerQuestion(
   await deliverMessage(engine, state, answerMessage(question, checkAnswer(question, answer)), crew)
 }
 
-/** Finds a question of the run or of a child run by its id. QUESTION_NOT_FOUND, QUESTION_ANSWERED. */
+/** Finds an open question of the run or of a child run. Rejects with QUESTION_NOT_FOUND or QUESTION_ANSWERED. */
 export async function findQuestion(store: Store, run: string, id: string): Promise<Question> {
   const { state } = await readRun(store, run)
   const child = childQuestion(state, id)
@@ -56,12 +56,10 @@ export async function sendMessage(engine: Engine, run: string, message: InboxMes
   await deliverMessage(engine, (await readRun(engine.store, run)).state, message, crew)
 }
 
-/** A caller is waiting, so an outage of the store is reported soon. */
+/** Since a caller is waiting, an outage of the store is reported soon. */
 const brief = { limitMs: shortWaitMs }
 
-/**
- * Posts the message, and records it at once if the lease is free. Otherwise the holder does so before its next step.
- */
+/** Posts the message, and records it at once if the lease is free; otherwise the holder does, before its next step. */
 async function deliverMessage(
   engine: Engine,
   state: RunState,
@@ -79,8 +77,8 @@ async function deliverMessage(
 }
 
 /**
- * Records messages that arrived while the caller was releasing the lease: their senders saw it held, and rely on the
- * holder. Returns whether there were any for the run or its child runs.
+ * Records messages that arrived while the caller was releasing the lease: their senders saw the lease held, and rely on
+ * its holder. Returns whether there were any, for the run or its child runs.
  */
 export async function recordLateMessages(engine: Engine, run: string): Promise<boolean> {
   try {
@@ -89,14 +87,14 @@ export async function recordLateMessages(engine: Engine, run: string): Promise<b
     await withBriefLease(engine, run, (tree) => recordTree(engine, tree))
     return true
   } catch {
-    // the next holder reads the inbox
+    // not lost: the next holder reads the inbox
     return false
   }
 }
 
 /**
- * Takes the lease, if it is free, only to record the inbox. RUN_ENDED when the message `posted` arrived after the run
- * had ended.
+ * Takes the lease, if it is free, to record the inbox. Rejects with RUN_ENDED if the message `posted` arrived after the
+ * run had ended.
  */
 export async function recordMessages(engine: Engine, run: string, posted?: string): Promise<void> {
   const left = await withBriefLease(engine, run, (tree) => recordInbox(engine, tree, run, posted))
@@ -130,10 +128,11 @@ async function recordInbox(engine: Engine, tree: LeasedTree, run: string, posted
   const { store } = engine
   const hold = openHold(engine, tree, await readRun(store, run), brief)
   try {
-    const over = isEnded(hold.state.status)
-    // a message that is still in the inbox came too late; otherwise the holder has recorded it
-    if (over && (await store.inbox(run)).some(({ id }) => id === posted)) throw await runEndedError(engine, run)
-    if (over) return
+    if (isEnded(hold.state.status)) {
+      // a message that is still in the inbox came too late; otherwise the holder has recorded it
+      if ((await store.inbox(run)).some(({ id }) => id === posted)) throw await runEndedError(engine, run)
+      return
+    }
     const move = await findMove(store, hold.state)
     if (!move && !tree.isExecuting(tree.lease.run)) await wakeRoot(engine, tree, run)
     await drainInbox(hold, { edits: true, move })
@@ -144,8 +143,8 @@ async function recordInbox(engine: Engine, tree: LeasedTree, run: string, posted
 }
 
 /**
- * Makes a suspended root ready because a message for a child is about to be recorded. Written before the message leaves
- * the inbox, because until then the message itself makes the root ready.
+ * Makes a suspended root ready because a message for a child run is about to be recorded. This is written before the
+ * message leaves the inbox, which itself makes the root ready until then.
  */
 async function wakeRoot(engine: Engine, tree: LeasedTree, child: string): Promise<void> {
   const root = openHold(engine, tree, await readRun(engine.store, tree.lease.run), brief)
@@ -153,7 +152,7 @@ async function wakeRoot(engine: Engine, tree: LeasedTree, child: string): Promis
   await root.release()
 }
 
-/** Calls `work` under the lease, unless it is held. Returns how many messages wait when the lease is released. */
+/** Calls `work` under the lease, if it is free. Returns the number of messages that wait when the lease is released. */
 async function withBriefLease(engine: Engine, run: string, work: (tree: LeasedTree) => Promise<void>): Promise<number> {
   const { store, world } = engine
   const root = rootRunId(run)
@@ -182,19 +181,18 @@ async function withBriefLease(engine: Engine, run: string, work: (tree: LeasedTr
   return left
 }
 
-// Has a worker continue a parked run: for callers that have the store but not the code. The request goes through the
-// inbox, so it is not lost if a process is killed before it is recorded: the message alone makes the run ready. Once
-// recorded, the run is queued again. A requeue also takes back a run that was moved to another store.
-
 /**
- * Returns the id of the root, which a worker continues. RUN_NOT_FOUND, RUN_ENDED; RUN_HELD when the run isn't parked.
+ * Has a worker continue a parked run, for callers that have the store but not the code. Also takes back a run that was
+ * moved to another store. The request is a message in the inbox, which alone makes the run ready, so a kill doesn't
+ * lose it; once the message is recorded, the run is queued. Returns the id of the root, which the worker continues.
+ * Rejects with RUN_NOT_FOUND, RUN_ENDED, or RUN_HELD if the run isn't parked.
  */
 export async function requeue(engine: Engine, runId: string, signed: { readonly by?: string }): Promise<string> {
   const run = rootRunId(runId)
   const { state } = await readRun(engine.store, run)
   if (isEnded(state.status)) throw await runEndedError(engine, run)
   if (!isParked(state) || isReady(state)) {
-    const words = `run ${run} is ${state.status}: a worker executes it without a requeue, if none does already`
+    const words = `run ${run} is ${state.status} and needs no requeue: workers execute it without one`
     throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
   }
   const move = moveOf(state)

@@ -1,7 +1,7 @@
-// A hold is this process's right to advance one run, and the only way to append to it. An entry is numbered and folded
-// into the state at once; entries that arrive during an append are batched into the next one. A lazy entry waits up to
-// `lazyMs` for an append to join, since no effect depends on it yet. When an append fails, the hold ends: its signal
-// aborts, nothing more is written, and every later call throws that error.
+// A hold is this process's right to advance one run, and the only way to append to its journal. An entry is numbered
+// and folded into the state at once; entries that arrive during an append are batched into the next one. A lazy entry
+// waits up to `lazyMs` for another append to carry it, since no effect depends on it yet. When an append fails, the
+// hold ends: its signal aborts, nothing more is written, and every later call throws that error.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -21,7 +21,7 @@ import type { LoadedRun } from '../../read/read-run.ts'
 import { outputKeys, listingRow } from '../../read/row.ts'
 import type { LeasedTree } from './leased-tree.ts'
 
-/** How long a lazy entry may wait for another append to join. */
+/** How long a lazy entry may wait for another append. */
 const lazyMs = 20
 
 export interface Hold {
@@ -39,27 +39,27 @@ export interface Hold {
   readonly mailBelow: Notifier
   /** Sets `mail` and `mailBelow`. */
   hint(): void
-  /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
+  /** Resolves when the entries are on disk. `taken`: the ids of the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
   /**
-   * Applies lazy entries: in the state at once, on disk with the next append or after `lazyMs`. Only for entries that
-   * no user code depends on yet: a model may be called before they are on disk, and lost entries are made again. Throws
-   * when the hold has ended.
+   * Adds lazy entries: to the state at once, to the disk with the next append or after `lazyMs`. Only for entries that
+   * no user code depends on yet: a model may be called before they are on disk, and if they are lost, a resume repeats
+   * their work. Throws if the hold has ended.
    */
   note(entries: readonly NewEntry[]): void
   /**
-   * Appends the entry that ends this process's work. False, with nothing written, if a message arrived before a run
-   * could be completed.
+   * Appends the entry that ends this process's work. Resolves with false, and writes nothing, if a message arrived
+   * before the run could be completed.
    */
   end(entry: NewEntry): Promise<boolean>
-  /** Puts the entry before the next append, without one of its own. A newer mark replaces it. */
+  /** Writes the entry as the first of the next append. A newer mark replaces it. */
   mark(entry: NewEntry): void
   /**
    * Await it before calling user code: resolves when everything now in the state is on disk. Rejects when the lease is
    * lost.
    */
   ready(): Promise<void>
-  /** Await it before calling a model: resolves when enough of the lease is left. Rejects when it is lost. */
+  /** Await it before calling a model: resolves when enough of the lease is left. Rejects when the lease is lost. */
   held(): Promise<void>
   /** Milliseconds since the last entry of the state, or since this process opened the hold. */
   elapsedMs(): number
@@ -68,33 +68,33 @@ export interface Hold {
   /** Ends the work in this process without touching the journal. */
   stop(reason: unknown): void
   /**
-   * Waits for pending writes. Returns how many messages wait for the run tree if this also releases its lease, else 0.
+   * Waits for pending writes and ends the hold. If the hold owns the tree, releases the lease too, and resolves with
+   * the number of messages waiting for the run tree; otherwise with 0.
    */
   release(): Promise<number>
 }
 
-/** How long to wait out an outage of the store, and a callback for outages. */
 interface HoldOptions extends Pick<Patience, 'limitMs' | 'onOutage'> {
-  /** For a new run, which has no messages yet: when its first entries were made. */
+  /** New runs, which have no messages yet: when their first entries were made. */
   readonly made?: Moment
   /** Releasing the hold also releases the tree. */
   readonly ownsTree?: boolean
 }
 
 export function openHold(
-  given: Engine,
-  unit: LeasedTree,
+  outerEngine: Engine,
+  tree: LeasedTree,
   read: LoadedRun,
   { made, ownsTree = false, ...patience }: HoldOptions = {},
 ): Hold {
-  const { lease } = unit
+  const { lease } = tree
   const { state } = read
   const { run } = state
   const controller = new AbortController()
-  const store = given.store.withPatience({ ...patience, signal: controller.signal })
-  const engine = { ...given, store }
+  const store = outerEngine.store.withPatience({ ...patience, signal: controller.signal })
+  const engine = { ...outerEngine, store }
   const { world } = engine
-  const letGo = (reason: unknown): void => {
+  const abort = (reason: unknown): void => {
     if (!controller.signal.aborted) controller.abort(reason)
   }
   let broken: RepriseError | undefined
@@ -107,16 +107,16 @@ export function openHold(
   }
   const fail = (error: unknown): RepriseError => {
     broken ??= RepriseError.isInstance(error) ? error : storeFailed(run, error)
-    letGo(broken)
+    abort(broken)
     return broken
   }
-  const leave = unit.join({ run, fail, mail: hint })
+  const leave = tree.join({ run, fail, mail: hint })
   let prev = read.hash
-  /** When the last entry was made. */
+  /** The moment of the last entry. */
   let last = made ?? currentMoment(world)
-  /** Numbered and in the state, not yet on disk. */
+  /** Appends that are numbered and in the state, but not on disk. */
   let unwritten: EncodedAppend[] = []
-  /** The entry that ends the work. Entries after it wait in `after` until the outcome of the end is known. */
+  /** The entry that ends the work, while its outcome is unknown. Later appends wait in `after`. */
   let ending: { readonly entry: NewEntry; resolve(isWritten: boolean): void; reject(error: unknown): void } | undefined
   let after: PendingAppend[] = []
   let marked: NewEntry | undefined
@@ -127,12 +127,12 @@ export function openHold(
   let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
 
   const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
-    entries.map((fresh) => {
+    entries.map((entry) => {
       const now = currentMoment(world)
       const jump = jumpBetween(last, now)
       last = now
       const stamp = { seq: state.seq + 1, at: isoTime(now.day), token: lease.token, prev }
-      const encoded = encodeEntry(fresh, jump === 0 ? stamp : { ...stamp, jump })
+      const encoded = encodeEntry(entry, jump === 0 ? stamp : { ...stamp, jump })
       applyEntry(state, encoded.entry)
       prev = encoded.hash
       return encoded
@@ -147,17 +147,17 @@ export function openHold(
   const refusalOf = (): RepriseError | undefined =>
     broken ?? released ?? (isEnded(state.status) ? runOverError(state) : undefined)
 
-  const admit = (fresh: PendingAppend): void => {
+  const admit = (append: PendingAppend): void => {
     const refusal = refusalOf()
-    if (refusal) return fresh.reject(refusal)
+    if (refusal) return append.reject(refusal)
     try {
-      unwritten.push({ ...fresh, encoded: withMark(fresh.entries) })
+      unwritten.push({ ...append, encoded: withMark(append.entries) })
     } catch (error) {
-      // the state may be ahead of what can be written
-      return fresh.reject(fail(error))
+      // the state may already hold entries that cannot be written
+      return append.reject(fail(error))
     }
-    numbered = fresh.promise
-    if (!fresh.isLazy) return write()
+    numbered = append.promise
+    if (!append.isLazy) return write()
     timer ??= world.timer(lazyMs, write, true)
   }
 
@@ -168,13 +168,13 @@ export function openHold(
     writing ??= Promise.resolve().then(flush)
   }
 
-  const isLeft = (): boolean => unwritten.length > 0 || ending !== undefined
+  const hasWork = (): boolean => unwritten.length > 0 || ending !== undefined
 
   const flush = async (): Promise<void> => {
-    while (isLeft()) {
+    while (hasWork()) {
       if (ending && isEnded(state.status)) {
         const { reject } = ending
-        settle(() => reject(runOverError(state)))
+        settleEnd(() => reject(runOverError(state)))
         continue
       }
       const items = unwritten
@@ -187,11 +187,11 @@ export function openHold(
         const first = encoded[0]?.entry.seq ?? state.seq + 1
         const whole = end ? [...encoded, ...withMark([end.entry])] : encoded
         const taken = items.flatMap((item) => item.taken)
-        unit.noteMessages(await store.append(lease, first - 1, toBatch(state, whole, taken)))
+        tree.noteMessages(await store.append(lease, first - 1, toBatch(state, whole, taken)))
         for (const item of items) item.resolve()
         const entries = whole.map((item) => item.entry)
         engine.appended?.(run, entries)
-        if (end) settle(() => end.resolve(true))
+        if (end) settleEnd(() => end.resolve(true))
       } catch (error) {
         if (end && before && isInboxWaiting(error)) {
           restoreState(state, before.state)
@@ -200,36 +200,36 @@ export function openHold(
           marked = before.marked
           unwritten = [...items, ...unwritten]
           mail.notify()
-          settle(() => end.resolve(false))
+          settleEnd(() => end.resolve(false))
           continue
         }
         const failure = fail(error)
-        if (failure.code === 'LEASE_LOST') unit.fail(failure)
+        if (failure.code === 'LEASE_LOST') tree.fail(failure)
         for (const item of items) item.reject(failure)
-        if (end) settle(() => end.reject(failure))
+        if (end) settleEnd(() => end.reject(failure))
       }
     }
-    // synchronously: an entry that arrives before the next turn must start another flush
+    // no await after the loop: an entry that arrives from here on must start another flush
     writing = undefined
   }
 
-  /** The outcome of the end is known: admits the entries that waited for it. */
-  const settle = (tell: () => void): void => {
+  /** Settles the end, and admits the appends that waited for its outcome. */
+  const settleEnd = (settle: () => void): void => {
     ending = undefined
-    tell()
-    for (const fresh of after.splice(0)) admit(fresh)
+    settle()
+    for (const append of after.splice(0)) admit(append)
   }
 
-  const handIn = (fresh: PendingAppend): void => {
-    noteSteps(unit.slice, fresh.entries)
-    if (ending) after.push(fresh)
-    else admit(fresh)
+  const submit = (append: PendingAppend): void => {
+    noteSteps(tree.slice, append.entries)
+    if (ending) after.push(append)
+    else admit(append)
   }
 
   return {
     engine,
     state,
-    tree: unit,
+    tree,
     signal: controller.signal,
     inbox: serially(),
     mail,
@@ -237,16 +237,16 @@ export function openHold(
     hint,
     append(entries, taken = []) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      handIn({ entries, taken, isLazy: false, promise, resolve, reject })
+      submit({ entries, taken, isLazy: false, promise, resolve, reject })
       return promise
     },
     note(entries) {
       const refusal = refusalOf()
       if (refusal) throw refusal
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      // a failed write ends the hold, so its error reaches every caller
+      // not lost: a failed write ends the hold, and every later call throws its error
       promise.catch(() => undefined)
-      handIn({ entries, taken: [], isLazy: true, promise, resolve, reject })
+      submit({ entries, taken: [], isLazy: true, promise, resolve, reject })
       if (broken) throw broken
     },
     end(entry) {
@@ -269,28 +269,28 @@ export function openHold(
           controller.signal,
         )
       }
-      await unit.ready(controller.signal)
+      await tree.ready(controller.signal)
       controller.signal.throwIfAborted()
     },
     async held() {
       controller.signal.throwIfAborted()
-      await unit.ready(controller.signal)
+      await tree.ready(controller.signal)
       controller.signal.throwIfAborted()
     },
     elapsedMs: () => world.monotonic() - last.monotonic,
     questionId: () => `q${++questions}`,
-    stop: letGo,
+    stop: abort,
     async release() {
       let left = 0
       try {
         if (unwritten.length > 0) write()
         for (let pending = writing; pending; pending = writing) await pending
-        // from here on no entry enters the state without reaching the disk
-        released = new RepriseError('RUN_ENDED', `run ${run} is no longer executed here`, { runId: run })
-        letGo(released)
+        // refuses later entries: they would enter the state but never reach the disk
+        released = new RepriseError('RUN_ENDED', `this process no longer executes run ${run}`, { runId: run })
+        abort(released)
         leave()
       } finally {
-        left = ownsTree ? await unit.release() : 0
+        left = ownsTree ? await tree.release() : 0
       }
       return left
     },
@@ -313,13 +313,13 @@ interface EncodedAppend extends PendingAppend {
 
 let lastTime = { ms: Number.NaN, text: '' }
 
-/** Cached: entries of many runs share a millisecond, and formatting it is most of the cost of an entry. */
+/** Formats a time; the last result is cached, since many entries share a millisecond and formatting is expensive. */
 function isoTime(ms: number): string {
   if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() }
   return lastTime.text
 }
 
-/** A shallow copy is enough: an end, and a mark before it, only change top-level members of the state. */
+/** Restores a shallow copy, which is enough: an end and the mark before it only change members of the state itself. */
 function restoreState(state: RunState, before: RunState): void {
   for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
   Object.assign(state, before)
@@ -330,12 +330,10 @@ function isInboxWaiting(error: unknown): boolean {
 }
 
 function runOverError({ run, status }: RunState): RepriseError {
-  return new RepriseError('RUN_ENDED', `run ${run} is ${status}, and nothing more is appended to it`, {
-    runId: run,
-  })
+  return new RepriseError('RUN_ENDED', `run ${run} is ${status}: nothing can be appended to it`, { runId: run })
 }
 
-/** Wraps what a store throws, unless it is an error of ours. */
+/** Wraps an error thrown by a store that is not a RepriseError. */
 function storeFailed(run: string, cause: unknown): RepriseError {
   return new RepriseError('STORE_FAILED', `the store could not append to run ${run}: ${redact(messageOf(cause))}`, {
     runId: run,
@@ -343,7 +341,7 @@ function storeFailed(run: string, cause: unknown): RepriseError {
   })
 }
 
-/** The lines of an append, and everything that changes with them. */
+/** Builds the batch of an append: the lines, and everything that the store updates with them. */
 export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
   const lines = encoded.map(({ entry, bytes, hash }) => ({ seq: entry.seq, bytes, hash }))
   const blobs = encoded.flatMap((item) => item.blobs)
@@ -353,10 +351,10 @@ export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken
     lines,
     blobs,
     taken,
-    // messages count as progress too
+    // recording messages counts as progress too
     ...(taken.length > 0 || entries.some(isProgress) ? { progress: true } : {}),
   }
-  // most entries are steps, which do not change the listing
+  // most entries are steps, which do not change the listing row
   if (!entries.some(changesRow)) return batch
   const due = dueAt(state)
   return {

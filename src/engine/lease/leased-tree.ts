@@ -1,5 +1,6 @@
-// A run tree that this process holds: the root and its child runs share one lease. The store returns the number of
-// messages in their inboxes with every write and every renewal, so no run has to poll.
+// A run tree that this process holds: the root and its child runs share one lease. Every write and every renewal
+// returns the number of messages in their inboxes, so no run has to poll. Below: the reservation of runs within a
+// process, and the keeper that renews leases.
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import { serially, type SerialQueue } from '../../base/notifier.ts'
 import type { Lease } from '../../stores/store.ts'
@@ -12,13 +13,13 @@ import { currentMoment, type Moment } from '../../base/clock.ts'
 
 export interface LeasedTree {
   readonly lease: Lease
-  /** The time for the work on its runs. */
+  /** How long this process works on its runs. */
   readonly slice: Slice
-  /** Resolves when enough of the lease is left to start an effect; LEASE_LOST. */
+  /** Resolves when enough of the lease is left to start an effect. Rejects with LEASE_LOST if it is lost. */
   ready(signal: AbortSignal): Promise<void>
-  /** Adds a run in progress. Returns a function that removes it. */
+  /** Adds a run that is now in progress. Returns a function that removes it. */
   join(member: TreeMember): () => void
-  /** Whether the run is in progress here, in which case it reads its own inbox. */
+  /** Whether the run is in progress here. If so, it reads its own inbox. */
   isExecuting(run: string): boolean
   /** Serialises work on runs of the tree that aren't in progress: two writers to one journal would collide. */
   readonly exclusively: SerialQueue
@@ -26,7 +27,7 @@ export interface LeasedTree {
   noteMessages(messages: number): void
   /** Ends the work on all of its runs. */
   fail(error: RepriseError): void
-  /** Releases the lease and the reservation in this process. Returns how many messages wait. */
+  /** Releases the lease and the reservation in this process. Resolves with the number of waiting messages. */
   release(): Promise<number>
 }
 
@@ -34,20 +35,20 @@ export interface LeasedTree {
 interface TreeMember {
   readonly run: string
   fail(error: RepriseError): void
-  /** Messages may be in its inbox. */
+  /** Called when its inbox may have messages. */
   mail(): void
 }
 
-/** `free` ends the reservation of the root in this process. */
+/** Starts to renew the lease of a tree. `free` ends the reservation of the root in this process. */
 export function openLeasedTree(engine: Engine, lease: TimedLease, free: () => void = () => {}): LeasedTree {
   const members = new Set<TreeMember>()
   const fail = (error: RepriseError): void => {
     for (const member of members) member.fail(error)
   }
-  const waiting = (messages: number): void => {
+  const noteMessages = (messages: number): void => {
     if (messages > 0) for (const member of members) member.mail()
   }
-  const kept = engine.leases.keep(lease, { lost: fail, waiting })
+  const kept = engine.leases.keep(lease, { lost: fail, renewed: noteMessages })
   return {
     lease,
     slice: newSlice(),
@@ -58,12 +59,12 @@ export function openLeasedTree(engine: Engine, lease: TimedLease, free: () => vo
     },
     isExecuting: (run) => [...members].some((member) => member.run === run),
     exclusively: serially(),
-    noteMessages: waiting,
+    noteMessages,
     fail,
     async release() {
       kept.stop()
-      // the run is on disk, so no retries: a lease that cannot be released soon expires. A lost lease is released too,
-      // which shows that this process did not die
+      // no retries: the run is on disk, and a lease that cannot be released soon expires. A lost lease is released too:
+      // that tells the store that this process did not die
       const store = engine.store.withPatience({ signal: AbortSignal.abort() })
       return store
         .release(lease)
@@ -73,12 +74,12 @@ export function openLeasedTree(engine: Engine, lease: TimedLease, free: () => vo
   }
 }
 
-// What this process is working on, by store and run. A store lets an owner take over its own lease, so two calls in one
-// process would both advance a run: here the second one is refused.
+// Reservations of runs within this process. A store lets an owner take over its own lease, so two calls in one process
+// could both advance a run: here the second call is refused.
 
 /**
- * Reserves a run in this process, before its lease is taken. RUN_HELD if the process executes the run already. Calling
- * the result ends the reservation; further calls do nothing.
+ * Reserves a run in this process, before its lease is taken. Throws RUN_HELD if this process already executes the run.
+ * Returns a function that ends the reservation.
  */
 export function reserveRun(engine: Engine, run: string): () => void {
   const { runs } = engine.world.process
@@ -88,48 +89,49 @@ export function reserveRun(engine: Engine, run: string): () => void {
     throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
   }
   runs.add(name)
-  let mine = true
+  let isReserved = true
   return () => {
-    if (mine) runs.delete(name)
-    mine = false
+    if (isReserved) runs.delete(name)
+    isReserved = false
   }
 }
 
-/** Who executes a run now. A lease that this process holds for a run that it isn't executing is a leftover. */
+/** Returns the process that executes a run now. A lease of this process for a run it isn't executing is a leftover. */
 export async function runExecutor(engine: Engine, run: string): Promise<Owner | undefined> {
   const owner = await engine.store.holder(run)
   const ours = owner && sameOwner(owner, engine.world.owner)
   return ours && !engine.world.process.runs.has(localRunKey(engine, run)) ? undefined : owner
 }
 
-/** Does short work on a run: one piece at a time, and `reserveRunInTurn` waits for it. */
+/** Does short work on a run, one piece at a time; `reserveRunInTurn` waits for it. */
 export function runBriefWork(engine: Engine, run: string, work: () => Promise<void>): Promise<void> {
   return engine.world.process.briefWork(localRunKey(engine, run), work)
 }
 
-/** Like `reserveRun`, but waits for short work, such as an answer that is being recorded, instead of being refused. */
+/** Like `reserveRun`, but first waits for short work on the run, such as recording an answer. */
 export function reserveRunInTurn(engine: Engine, run: string): Promise<() => void> {
   return engine.world.process.briefWork(localRunKey(engine, run), async () => reserveRun(engine, run))
 }
 
-/** A name for a run that no run of another store has. */
+/** Returns a key for a run that is unique across the stores of this process. */
 export function localRunKey({ store, world }: Pick<Engine, 'store' | 'world'>, run: string): string {
   return `${world.process.storeKey(store.direct)} ${run}`
 }
 
-// Renews all leases of a process in one call, and knows how long each still lasts. Other processes see expiry by the
-// store's clock. The holder measures from before each request, so it never trusts a lease longer than the store does.
-// It takes the larger of monotonic time and time of day, since a monotonic clock may stop while the machine sleeps.
-// Time alone loses no lease: during an outage nothing new is started, and afterwards a lease that no other process took
-// is renewed, even past its expiry.
+// The keeper renews all leases of a process in one call, and knows how long each still lasts. Other processes see
+// expiry by the store's clock. The holder measures from before each request, so it never trusts a lease longer than
+// the store does, and by the larger of monotonic time and time of day, since a monotonic clock may stop while the
+// machine sleeps. Expiry alone doesn't lose a lease: during an outage nothing new is started, and afterwards a lease
+// that no other process took is renewed, even past its expiry.
 
 export interface LeaseKeeper {
-  keep(lease: TimedLease, hear: LeaseListener): KeptLease
+  /** Renews the lease until `stop` is called. */
+  keep(lease: TimedLease, listener: LeaseListener): KeptLease
 }
 
 /**
- * A lease, and the moment before it was requested, from which it lasts. Only `requestLease` makes one, so that no lease
- * is measured from a later moment.
+ * A lease with the moment before it was requested, from which its time is measured. Use the functions below to make
+ * one, so that no lease is measured from a later moment.
  */
 export interface TimedLease extends Lease {
   readonly since: Moment
@@ -151,22 +153,22 @@ export async function requestLeases(clock: Clock, request: () => Promise<readonl
   return (await request()).map((lease) => ({ ...lease, since }))
 }
 
-/** A lease without a moment, as from a user's own claim, may be of any age: it is renewed before its first use. */
+/** Accepts a lease of unknown age, such as one claimed by the user's code: it is renewed before its first use. */
 export function asTimedLease(lease: Lease | TimedLease): TimedLease {
   return 'since' in lease ? lease : { ...lease, since: { monotonic: -Infinity, day: -Infinity } }
 }
 
 interface LeaseListener {
-  /** Called once, when another process has the lease or it could not be renewed. */
+  /** Called once, when another process took the lease over or it could not be renewed. */
   lost(error: RepriseError): void
-  /** Called after each renewal with the number of messages for the run tree. */
-  waiting(messages: number): void
+  /** Called after each renewal with the number of messages waiting for the run tree. */
+  renewed(messages: number): void
 }
 
 interface KeptLease {
   /**
-   * Resolves when enough of the lease is left to start an effect. Waits out an outage of the store. LEASE_LOST if
-   * another process has it.
+   * Resolves when enough of the lease is left to start an effect; waits out an outage of the store. Rejects with
+   * LEASE_LOST if the lease is lost.
    */
   ready(signal: AbortSignal): Promise<void>
   stop(): void
@@ -174,20 +176,21 @@ interface KeptLease {
 
 interface LeaseRecord extends LeaseListener {
   readonly lease: Lease
-  asked: Moment
-  gone?: RepriseError
+  /** The moment before the last successful renewal was requested. */
+  since: Moment
+  lossError?: RepriseError
 }
 
 export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
   const third = world.leaseMs / 3
   const all = new Set<LeaseRecord>()
   let timer: Disposable | undefined
-  let renewing: { readonly since: number; readonly answer: Promise<void> } | undefined
-  let renewed = Promise.withResolvers<void>()
+  let renewing: { readonly since: number; readonly done: Promise<void> } | undefined
+  let nextRenewal = Promise.withResolvers<void>()
 
-  const left = ({ asked }: LeaseRecord): number => {
+  const remainingMs = ({ since }: LeaseRecord): number => {
     const now = currentMoment(world)
-    return world.leaseMs - Math.max(now.monotonic - asked.monotonic, now.day - asked.day)
+    return world.leaseMs - Math.max(now.monotonic - since.monotonic, now.day - since.day)
   }
 
   const stop = (kept: LeaseRecord): void => {
@@ -198,71 +201,71 @@ export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
   }
 
   const lose = (kept: LeaseRecord, why: string): void => {
-    if (kept.gone) return
-    kept.gone = leaseLost(kept.lease, why)
+    if (kept.lossError) return
+    kept.lossError = leaseLost(kept.lease, why)
     stop(kept)
-    kept.lost(kept.gone)
+    kept.lost(kept.lossError)
   }
 
   const renewAll = async (): Promise<void> => {
     const before = currentMoment(world)
-    const asked = [...all]
-    const answer = await store.renew(
-      asked.map(({ lease }) => lease),
+    const requested = [...all]
+    const renewals = await store.renew(
+      requested.map(({ lease }) => lease),
       world.leaseMs,
     )
-    const answers = new Map(answer.map((one) => [one.lease.id, one]))
+    const renewalById = new Map(renewals.map((renewal) => [renewal.lease.id, renewal]))
     // a lease released meanwhile isn't lost
-    for (const kept of asked.filter((one) => all.has(one))) {
-      const waiting = answers.get(kept.lease.id)?.waiting
+    for (const kept of requested.filter((one) => all.has(one))) {
+      const waiting = renewalById.get(kept.lease.id)?.waiting
       if (waiting === undefined) lose(kept, 'another process took it over')
       else {
         // a later renewal may have been answered first
-        if (before.monotonic >= kept.asked.monotonic) kept.asked = before
-        kept.waiting(waiting)
+        if (before.monotonic >= kept.since.monotonic) kept.since = before
+        kept.renewed(waiting)
       }
     }
-    renewed.resolve()
-    renewed = Promise.withResolvers()
+    nextRenewal.resolve()
+    nextRenewal = Promise.withResolvers()
   }
 
   /**
-   * Callers share a renewal in progress, unless it has taken too long: on a hanging connection it may outlast the
-   * lease, while a new call gets through.
+   * Renews all leases. Callers share a renewal in progress, unless it has taken too long: on a hanging connection it
+   * may outlast the lease, while a new call gets through.
    */
   const renew = (): Promise<void> => {
     const now = world.monotonic()
-    if (renewing && now - renewing.since < third / 2) return renewing.answer
-    const mine = { since: now, answer: renewAll().finally(() => renewing === mine && (renewing = undefined)) }
-    renewing = mine
-    return mine.answer
+    if (renewing && now - renewing.since < third / 2) return renewing.done
+    const renewal = { since: now, done: renewAll().finally(() => renewing === renewal && (renewing = undefined)) }
+    renewing = renewal
+    return renewal.done
   }
 
-  const renewInTime = (): void => {
+  const scheduleRenewal = (): void => {
     timer = world.timer(third, () => {
-      renewInTime()
+      scheduleRenewal()
       // a failed renewal is retried by the next timer, and before anything new is started
       void renew().catch(() => undefined)
     })
   }
 
   const ready = async (kept: LeaseRecord, signal: AbortSignal): Promise<void> => {
-    for (let tries = 0; !kept.gone && left(kept) < third; tries++) {
+    for (let tries = 0; !kept.lossError && remainingMs(kept) < third; tries++) {
       try {
-        await Promise.race([renew(), renewed.promise])
+        await Promise.race([renew(), nextRenewal.promise])
       } catch (error) {
-        if (!isOutage(error) && left(kept) < 0) lose(kept, `it could not be renewed: ${messageOf(error)}`)
+        if (!isOutage(error) && remainingMs(kept) < 0) lose(kept, `it could not be renewed: ${messageOf(error)}`)
       }
-      if (!kept.gone && left(kept) < third) await world.sleep(Math.min(2_000, 50 * 2 ** tries), signal)
+      if (!kept.lossError && remainingMs(kept) < third) await world.sleep(Math.min(2_000, 50 * 2 ** tries), signal)
     }
-    if (kept.gone) throw kept.gone
+    if (kept.lossError) throw kept.lossError
   }
 
   return {
-    keep(lease, hear) {
-      const kept: LeaseRecord = { lease, asked: lease.since, lost: hear.lost, waiting: hear.waiting }
+    keep(lease, { lost, renewed }) {
+      const kept: LeaseRecord = { lease, since: lease.since, lost, renewed }
       all.add(kept)
-      if (!timer) renewInTime()
+      if (!timer) scheduleRenewal()
       return { ready: (signal) => ready(kept, signal), stop: () => stop(kept) }
     },
   }
@@ -271,7 +274,7 @@ export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
 function leaseLost(lease: Lease, why: string): RepriseError {
   return new RepriseError(
     'LEASE_LOST',
-    `this process no longer holds run ${lease.run}: ${why}; nothing more was written, and the run continues where it is held`,
+    `this process no longer holds the lease of run ${lease.run}: ${why}; it has stopped writing to the run`,
     { runId: lease.run },
   )
 }

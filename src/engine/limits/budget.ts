@@ -1,6 +1,6 @@
-// The budget of a run: tokens, money and time. It is checked before each model call. When it is used up, the run asks a
-// question, and continues where it stopped when a person or a resume raises the budget. Child runs count towards it,
-// also while they are running or waiting; they stop where they are, and the run that has the budget asks the question.
+// The budget of a run: tokens, money and time, checked before each model call. When it is used up, the run asks a
+// question, and continues where it stopped once a person or a resume raises the budget. Child runs count towards it,
+// even while they are running or waiting: they stop where they are, and the run with the budget asks the question.
 import { RepriseError } from '../../base/errors.ts'
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type QuestionState, type RunState } from '../../journal/state/state.ts'
@@ -30,7 +30,7 @@ export class LimitReached extends Error {
 }
 
 /**
- * Rejects with LimitReached when the budget of the run or one of its parents is used up. Calls that are already in
+ * Rejects with LimitReached if the budget of the run or one of its parents is used up. Calls that are already in
  * progress may exceed it.
  */
 export async function checkBudget(life: Life): Promise<void> {
@@ -45,12 +45,15 @@ export async function checkBudget(life: Life): Promise<void> {
   await life.parent?.checkBudget()
 }
 
-/** The states of a run and its unfinished child runs, its own first. Finished child runs are included in `spent`. */
+/**
+ * Returns the states of a run and its unfinished child runs, the run itself first. The usage of finished child runs is
+ * already in its `spent`.
+ */
 export async function treeStates(store: Store, state: RunState, within: Life['childRuns']): Promise<RunState[]> {
   const under = await Promise.all(
     unfinishedCrews(state).map(async ({ child: run }) => {
       const read = within.has(run) ? undefined : await readStateIfExists(store, run)
-      // resumed by this process meanwhile
+      // looked up again: this process may have resumed it meanwhile
       const child = within.get(run) ?? read
       // never created, or deleted
       if (!child) return []
@@ -61,7 +64,7 @@ export async function treeStates(store: Store, state: RunState, within: Life['ch
   return [state, ...under.flat()]
 }
 
-/** Includes the time since the last entry: a run writes none while its child runs are executed. */
+/** Includes the time since the last entry: while its child runs are executed, a run appends nothing. */
 function activeMs({ state, elapsedMs }: Life): number {
   return state.activeMs + elapsedMs()
 }
@@ -80,12 +83,12 @@ async function describeExceeded(
   if (cost === undefined) return undefined
   const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))
   const paid = costs.reduce(addCost, 0)
-  // only a cost limit from an answer gets here: in a crew or a resume it is refused before anything is spent
+  // only with a cost limit from an answer: crews and resumes refuse one for models without a price
   if (paid === undefined) return `an unknown part of ${dollars(cost)}, since the price of a model is not known,`
   return paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
 }
 
-/** Asks a person to raise the limit, unless that question is already open. True if `onQuestion` raised it at once. */
+/** Asks a person to raise the limit, unless that question is already open. True if `onQuestion` answered at once. */
 export async function askToRaise(life: Life, path: string, reached: LimitReached): Promise<boolean> {
   // a trial of a backtest asks no questions
   if (life.state.effects === 'never')
@@ -115,13 +118,13 @@ function openLimitQuestion(state: RunState): Question | undefined {
   return [...state.unanswered].find(({ question }) => question.kind === 'limit')?.question
 }
 
-/** The reason of a person who let the run fail at its limit. */
+/** Returns the reason why a person let the run fail at its limit, if one did. */
 export function limitFailureReason(state: RunState): string | undefined {
   const answer = lastLimitQuestion(state)?.answer
   return answer?.decision === 'fail' ? answer.reason : undefined
 }
 
-/** Whether the run is about to fail at its limit. If it is resumed after that failure, the question is asked again. */
+/** Whether a person decided that the run fails. When it is resumed after that failure, the question is asked again. */
 function isFailingAtLimit(state: RunState): boolean {
   const path = lastLimitQuestion(state)?.question.path ?? ''
   return limitFailureReason(state) !== undefined && state.attempts.get(path)?.status === 'open'

@@ -1,12 +1,14 @@
-// The time slice that a process has for a run. It ends between two steps, never within one, so that a paid step is
-// always recorded; and only after a step of this slice, so that even the shortest slices make progress.
+// Limits on time: the slice that a process has for a run, timeouts, and requests per minute.
+//
+// A slice ends between two steps, never within one, so that a paid step is always recorded; and only after a step of
+// this slice, so that even the shortest slices make progress.
 import type { NewEntry } from '../../journal/entries.ts'
 import { isStep } from '../../journal/table/entry-table.ts'
 import type { World, TaskDefinition } from '../definition.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Life } from '../life.ts'
 
-/** A time in ms since 1970, or when the signal aborts. */
+/** The end of a slice: a time in ms since 1970, or a signal that aborts. */
 export type Until = number | AbortSignal
 
 /** Shared by a run and its child runs. */
@@ -25,18 +27,18 @@ export function newSlice(): Slice {
   return { until: undefined, stepped: false, over: false }
 }
 
-/** Call it with all recorded entries. */
+/** Notes whether a step was recorded. Call it with every recorded entry. */
 export function noteSteps(slice: Slice, entries: readonly NewEntry[]): void {
   slice.stepped ||= entries.some(isStep)
 }
 
-/** Whether the time is up now, or would be after waiting `ms`. Once true, it stays true for all runs of the slice. */
+/** Whether the slice is over now, or would be after waiting `ms`. Once over, it stays over for all of its runs. */
 export function isTimeUp(slice: Slice, world: Pick<World, 'now'>, ms = 0): boolean {
   slice.over ||= slice.stepped && slice.until !== undefined && isPast(slice.until, world, ms)
   return slice.over
 }
 
-/** Rejects with TimeUp. Call it before every step. */
+/** Throws TimeUp if the slice is over. Call it before every step. */
 export function checkTime({
   tree,
   engine,
@@ -51,8 +53,8 @@ function isPast(until: Until, world: Pick<World, 'now'>, ms: number): boolean {
   return typeof until === 'number' ? world.now().getTime() + ms >= until : until.aborted
 }
 
-// Timeouts. Unlike AbortSignal.timeout, a deadline keeps the process alive until it ends, because the promise that it
-// guards may be the only thing left to wait for.
+// Timeouts. Unlike AbortSignal.timeout, a deadline keeps the process alive, because the promise that it guards may be
+// the only thing left to wait for.
 
 interface Deadline extends Disposable {
   /** Aborts with `outer`, or when the time is up. */
@@ -61,7 +63,8 @@ interface Deadline extends Disposable {
 }
 
 /**
- * Without `seconds`, only `outer` counts. `lostMs` returns the time so far that doesn't count: outages of the store.
+ * Starts a timeout. Without `seconds`, only `outer` aborts. `lostMs` returns the total time lost to outages of the
+ * store, which doesn't count.
  */
 export function deadline(
   clock: Pick<Clock, 'timer'>,
@@ -89,7 +92,7 @@ export function deadline(
   }
 }
 
-/** Rejects with the signal's reason as soon as it aborts, so that user code need not handle signals. */
+/** Rejects with the signal's reason as soon as it aborts, even if the user code behind `promise` ignores the signal. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   // a promise that has already settled wins
   if (signal.aborted) return Promise.race([promise, Promise.reject(signal.reason as Error)])
@@ -100,11 +103,11 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
   return first
 }
 
-// Limits of requests per minute (`maxRpm`), counted per process.
+// Requests per minute (`maxRpm`), counted per process.
 
 /**
- * Waits until the agent, the crew and the crews of its parent runs may make another request. Rejects with TimeUp when
- * the wait would outlast the slice.
+ * Waits until the agent, the crew and the crews of its parent runs may make another request. Rejects with TimeUp if the
+ * wait would outlast the slice.
  */
 export async function waitForTurn(
   { agent }: TaskDefinition,
@@ -117,7 +120,7 @@ export async function waitForTurn(
     if (maxRpm !== undefined) await takeSlot(tasks, maxRpm, world, signal, isTooLong)
 }
 
-/** Takes one of `perMinute` slots in any 60 seconds. Rejects with TimeUp when the wait would be too long. */
+/** Takes one of `perMinute` slots in any 60 seconds. Rejects with TimeUp if the wait would be too long. */
 export async function takeSlot(
   owner: object,
   perMinute: number,

@@ -1,15 +1,14 @@
-// The prompts of the engine itself. The texts of agents and tasks are in crew/define/task-prompts.ts.
+// The engine's own prompts. Those of agents and tasks are in crew/define/task-prompts.ts.
 import type { PinnedText } from '../../journal/entries.ts'
 
 export function refusedAnswer(reason: string): string {
   return `Your answer was not accepted: ${reason}\n\nGive the whole answer again, corrected.`
 }
 
-export const lastTurn =
-  'You have used all the turns that you have for tools. Give your final answer now, without calling a tool.'
+export const lastTurn = 'You have used all your turns with tools. Give your final answer now, without calling a tool.'
 
 export function revisedAnswer(feedback: string): string {
-  return `A person has read your answer and wants it changed: ${feedback}\n\nGive the whole answer again, changed like that.`
+  return `A person has read your answer and wants it changed: ${feedback}\n\nGive the whole answer again, with these changes.`
 }
 
 export const judgeInstructions: string =

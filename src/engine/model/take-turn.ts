@@ -1,10 +1,9 @@
-// Summarises conversations that outgrow the model's context window. The agent's own model summarises the older part, in
-// an attempt within the last turn that the summary covers (`note#1/7/summary#1`). The summary is journaled before it is
-// used, so that every later process sends the same shortened conversation and none pays for the summary again. Recorded
-// turns stay as they are.
+// Takes one turn of an attempt: one model call, from the recorded conversation to the recorded reply. A conversation
+// longer than the agent's `contextTokens` is summarised first. If the provider refuses it as too long, it is summarised
+// and sent once more.
 import type { PinnedRequest, ChatMessage } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import { attemptNumber, attemptPath, turnPath } from '../../journal/paths.ts'
+import { attemptNumber, attemptPath, rootRunId, turnPath } from '../../journal/paths.ts'
 import {
   replyText,
   type AttemptState,
@@ -35,216 +34,9 @@ import { drainInbox } from '../inbox/inbox.ts'
 import { readFiles } from '../../read/read-run.ts'
 import { callOnStep } from '../run/after-task.ts'
 
-/** The last turn of a summary that was started but not recorded, since its process died. */
-function unfinishedSummary({ life, attempt }: ActiveAttempt): TurnState | undefined {
-  const { rest } = visibleConversation(life.state, attempt)
-  return rest.findLast(({ turn }) => turn && life.state.attempts.has(summaryPath(turn, 1)))?.turn
-}
-
-/** If the conversation is longer than `limit`, the last turn to summarise, so that half of the room becomes free. */
-function lastTurnOverLimit({ life, attempt }: ActiveAttempt, limit: number): TurnState | undefined {
-  const { rest, fixed, summaryTokens, scale } = measure(visibleConversation(life.state, attempt), attempt)
-  // at least a quarter: otherwise long task texts would cause a summary in every turn
-  const room = Math.max(limit - fixed * scale, limit / 4)
-  const grown = (summaryTokens + sum(rest.map(sizeOf))) * scale
-  return grown > room ? lastNotKept(rest, room / 2 / scale) : undefined
-}
-
-/** The last turn to summarise when the provider refuses the conversation as too long. */
-function lastTurnToShorten({ life, attempt }: ActiveAttempt): TurnState | undefined {
-  const { rest } = visibleConversation(life.state, attempt)
-  return lastNotKept(rest, sum(rest.map(sizeOf)) / 4)
-}
-
-/** Keeps as many of the newest pieces as fit into `tokens`. */
-function lastNotKept(pieces: readonly Piece[], tokens: number): TurnState | undefined {
-  let kept = 0
-  return pieces.findLast((piece) => {
-    kept += sizeOf(piece)
-    // don't separate a paused reply from the next turn, which may hold the result of a provider's call
-    return kept > tokens && piece.turn !== undefined && !piece.turn.reply.paused
-  })?.turn
-}
-
-interface MeasuredConversation extends VisibleConversation {
-  /** Tokens that no summary can shorten: instructions, tools, the first message. */
-  readonly fixed: number
-  /** Tokens of the current summary. */
-  readonly summaryTokens: number
-  /** Tokens counted by the provider per token estimated here. */
-  readonly scale: number
-}
-
-/** Tries per summary. Each try gets half as much of the conversation as the previous one. */
-const mostTries = 6
-
-export async function summarise(work: ActiveAttempt, through: TurnState): Promise<void> {
-  const { life, attempt } = work
-  for (;;) {
-    const summary = await currentSummary(work, through)
-    const number = attemptNumber(summary.path)
-    try {
-      if (summary.turns.length === 0) await askModel({ ...work, attempt: summary })
-    } catch (error) {
-      if (!isModelFailure(error) || !error.tooLong || number === mostTries) throw error
-      await startSummary(work, through, number + 1)
-      continue
-    }
-    const text = summaryText(summary)
-    if (text !== '') {
-      await life.append([{ type: 'context.summarised', path: attempt.path, through: through.path, summary: text }])
-      return
-    }
-    if (number < mostTries) continue
-    const words = `its conversation is too long, and the model gave no summary of it; use another model`
-    throw await failTask(work, { code: 'TASK_FAILED', message: words })
-  }
-}
-
-/** The newest attempt, or a new one if it failed. */
-async function currentSummary(work: ActiveAttempt, through: TurnState): Promise<AttemptState> {
-  const { attempts } = work.life.state
-  let number = 0
-  while (attempts.has(summaryPath(through, number + 1))) number += 1
-  const newest = attempts.get(summaryPath(through, number))
-  if (newest && (newest.turns.length === 0 || summaryText(newest) !== '' || number === mostTries)) return newest
-  return startSummary(work, through, number + 1)
-}
-
-function summaryText({ turns }: AttemptState): string {
-  const last = turns.at(-1)
-  return last ? replyText(last.reply).trim() : ''
-}
-
-async function startSummary(
-  { life, task, attempt }: ActiveAttempt,
-  through: TurnState,
-  number: number,
-): Promise<AttemptState> {
-  const path = summaryPath(through, number)
-  const measured = measure(visibleConversation(life.state, attempt), attempt)
-  const { first, summary, rest, scale } = measured
-  const total = (measured.fixed + measured.summaryTokens + sum(rest.map(sizeOf))) * scale
-  // the transcript must be shorter than the conversation that didn't fit
-  const budget =
-    (task.agent.contextTokens === undefined ? total / 2 : task.agent.contextTokens * 0.75) / 2 ** (number - 1)
-  const covered = rest.slice(0, rest.findIndex(({ turn }) => turn === through) + 1)
-  const texts = transcript(
-    first,
-    covered.flatMap((piece) => piece.messages),
-    (budget / scale) * charactersPerToken,
-  )
-  const words = Math.min(1500, Math.max(100, Math.floor(budget / 8)))
-  const request: PinnedRequest = {
-    instructions: summariseInstructions(words),
-    message: [summariseMessage(texts.task, summary?.text, texts.done)],
-    tools: [],
-    // as pinned, even if the code has changed
-    model: attempt.request.model,
-    settings: attempt.request.settings,
-  }
-  const pinned = { request: request as unknown as Json, fingerprint: {}, agent: attempt.agent }
-  life.note([{ type: 'task.started', path, ...pinned }])
-  return life.state.attempts.get(path) as AttemptState
-}
-
-function summaryPath(turn: TurnState, number: number): string {
-  return attemptPath('summary', number, turn.path)
-}
-
-const charactersPerToken = 4
-
-/** Estimates tokens, corrected by the provider's own count for the last turn, if there is one. */
-function measure(visible: VisibleConversation, { request }: AttemptState): MeasuredConversation {
-  const { first, summary, rest } = visible
-  const fixed = tokensIn([request.instructions, request.tools, request.output ?? '', first])
-  const summaryTokens = summary ? tokensIn(openingText(visible)) - tokensIn(first) : 0
-  const index = rest.findLastIndex(({ turn }) => turn !== undefined)
-  const last = rest[index]?.turn
-  // the count of a turn before the summary refers to a longer conversation
-  if (!last || (summary && summary.seq > last.reply.seq)) return { ...visible, fixed, summaryTokens, scale: 1 }
-  const sent = fixed + summaryTokens + sum(rest.slice(0, index).map(sizeOf))
-  return { ...visible, fixed, summaryTokens, scale: Math.max(1, last.reply.usage.input / sent) }
-}
-
-function sizeOf({ messages }: Piece): number {
-  return tokensIn(messages)
-}
-
-/** Leaves out the bytes of files: providers count their content, not their length. */
-function tokensIn(value: unknown): number {
-  const text = JSON.stringify(value, (key, member: unknown) => (key === 'base64' ? '' : member))
-  return text.length / charactersPerToken
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
-}
-
-// A conversation as text, for the model that summarises it.
-
-type Line = readonly [label: string, text: string]
-
-/** The task and the messages after it, in about `characters` characters. The longest texts lose their middle. */
-function transcript(
-  task: string,
-  messages: readonly ChatMessage[],
-  characters: number,
-): { readonly task: string; readonly done: string } {
-  const lines = messages.flatMap(linesOf)
-  const longest = longestThatFits(
-    [task, ...lines.map(([, text]) => text)].map((text) => text.length),
-    characters,
-  )
-  const done = lines.map(([label, text]) => `${label} ${clip(text, longest)}`).join('\n\n')
-  return { task: clip(task, longest), done }
-}
-
-function linesOf(message: ChatMessage): Line[] {
-  switch (message.role) {
-    case 'user':
-      return [['The agent received:', message.text]]
-    case 'assistant':
-      return message.parts.flatMap((part): Line[] => {
-        switch (part.type) {
-          case 'text':
-            return part.text === '' ? [] : [['The agent said:', part.text]]
-          case 'call':
-          case 'provider-call':
-            return [[`The agent called ${part.tool} with`, JSON.stringify(part.input)]]
-          case 'provider-result':
-            return [[`${part.tool} ${part.failed ? 'failed' : 'returned'}:`, JSON.stringify(part.result)]]
-          case 'file':
-            return part.thought ? [] : [['The agent made a file:', part.mediaType]]
-          // reasoning is partly encrypted, and its results show in the other parts
-          case 'reasoning':
-          case 'source':
-          case 'custom':
-            return []
-        }
-      })
-    case 'tool':
-      return message.results.map(({ tool, outcome }): Line => [`${tool} ${outcomeVerb(outcome)}`, outcomeText(outcome)])
-  }
-}
-
-function outcomeVerb(outcome: ToolOutcome): string {
-  if ('result' in outcome) return 'returned:'
-  if ('error' in outcome) return 'failed:'
-  return 'denied' in outcome ? 'was not called, a person denied it:' : 'was called, its result cannot be read:'
-}
-
-function outcomeText(outcome: ToolOutcome): string {
-  const [value] = Object.values(outcome) as unknown[]
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-// Takes one turn of an attempt within the model's context window. A conversation longer than the agent's
-// `contextTokens` is summarised first. If the provider refuses it as too long, it is summarised and sent once more.
-
 export async function takeTurn(work: ActiveAttempt): Promise<void> {
   const { contextTokens } = work.task.agent
-  const unfinished = unfinishedSummary(work)
+  const unfinished = lastTurnOfUnfinishedSummary(work)
   if (unfinished) await summarise(work, unfinished)
   const overLimit = contextTokens === undefined ? undefined : lastTurnOverLimit(work, contextTokens)
   if (overLimit) await summarise(work, overLimit)
@@ -258,10 +50,11 @@ export async function takeTurn(work: ActiveAttempt): Promise<void> {
   }
 }
 
-// One model call of an attempt, from its recorded conversation to its recorded reply. Before the call, step callbacks
-// are called, the inbox is read, and time, budget and rate are checked: here a run can stop without losing a paid step.
-
-/** Rejects with TimeUp or LimitReached before anything is sent, and with MODEL_FAILED after recording it. */
+/**
+ * Makes one model call. Before it, step callbacks are called, the inbox is read, and time, budget and rate are checked:
+ * here a run can stop without losing a paid step. Rejects with TimeUp or LimitReached before anything is sent, and with
+ * MODEL_FAILED after recording the failure.
+ */
 async function askModel(work: ActiveAttempt): Promise<void> {
   const { life, task, attempt, signal } = work
   checkTime(life)
@@ -325,21 +118,21 @@ async function requestOf(
   }
 }
 
-/** With `effects: 'never'`, leaves out tools that the provider executes and that do more than read. */
+/** Returns the pinned tools. With `effects: 'never'`, leaves out provider-executed tools that do more than read. */
 function toolsFor(work: ActiveAttempt): ModelRequest['tools'] {
   const { life, task, attempt } = work
-  const tools = attempt.request.tools.map((tool) => restoreArgs(tool, task.tools))
+  const tools = attempt.request.tools.map((tool) => restoreArgs(tool, task.tools, rootRunId(life.state.run)))
   if (life.state.effects !== 'never') return tools
   return tools.filter(({ name, provider }) => {
     const effect = task.tools.find((tool) => tool.name === name)?.effect
     if (!provider?.executed || effect === 'read') return true
-    const words = `${name} is left out: this is a trial, in which nothing is changed; label it with effect: 'read' if it only reads`
+    const words = `${name} is left out: this is a trial, which must change nothing; label it with effect: 'read' if it only reads`
     warnOnce(work, words)
     return false
   })
 }
 
-/** Providers repeat their warnings about unsupported settings with every reply. */
+/** Logs a warning once per life: providers repeat warnings about unsupported settings with every reply. */
 function warnOnce({ life, task }: ActiveAttempt, warning: string): void {
   const words = `task ${task.name}: ${warning}`
   if (life.warned.has(words)) return
@@ -347,7 +140,7 @@ function warnOnce({ life, task }: ActiveAttempt, warning: string): void {
   life.crew.logger.warn(words)
 }
 
-/** The model of the code, or the pinned model if the code has changed since the attempt was started. */
+/** Returns the model as declared now, or the pinned model if the code has changed since the attempt was started. */
 function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['agent']['model'] {
   const { model } = task.agent
   if (modelName(model) === request.model) return model
@@ -355,7 +148,220 @@ function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['a
     checkModel(request.model)
     return request.model
   } catch {
-    // the pinned name belongs to a model object of the old code
+    // the pinned name is that of a model object in the old code, so it cannot be called by name
     return model
   }
+}
+
+// Summaries of conversations that outgrow the model's context window. The agent's own model summarises the older part,
+// in an attempt within the last turn that the summary covers (`note#1/7/summary#1`). The summary is journaled before
+// it is used, so that every later process sends the same shortened conversation and none pays for it again. Recorded
+// turns stay as they are.
+
+/** Returns the last turn covered by a summary that was started but not recorded, because its process died. */
+function lastTurnOfUnfinishedSummary({ life, attempt }: ActiveAttempt): TurnState | undefined {
+  const { rest } = visibleConversation(life.state, attempt)
+  return rest.findLast(({ turn }) => turn && life.state.attempts.has(summaryPath(turn, 1)))?.turn
+}
+
+/**
+ * If the conversation is longer than `limit` tokens, returns the last turn to summarise. The turns after it fill half
+ * of the available room.
+ */
+function lastTurnOverLimit({ life, attempt }: ActiveAttempt, limit: number): TurnState | undefined {
+  const { rest, fixed, summaryTokens, scale } = measure(visibleConversation(life.state, attempt), attempt)
+  // at least a quarter: otherwise a long task text would cause a summary in every turn
+  const room = Math.max(limit - fixed * scale, limit / 4)
+  const grown = (summaryTokens + sum(rest.map(sizeOf))) * scale
+  return grown > room ? lastTurnBefore(rest, room / 2 / scale) : undefined
+}
+
+/** Returns the last turn to summarise after the provider has refused the conversation as too long. */
+function lastTurnToShorten({ life, attempt }: ActiveAttempt): TurnState | undefined {
+  const { rest } = visibleConversation(life.state, attempt)
+  return lastTurnBefore(rest, sum(rest.map(sizeOf)) / 4)
+}
+
+/** Returns the last turn before the newest pieces, which stay: as many as fit into `tokens`. */
+function lastTurnBefore(pieces: readonly Piece[], tokens: number): TurnState | undefined {
+  let size = 0
+  return pieces.findLast((piece) => {
+    size += sizeOf(piece)
+    // a paused reply stays with the next turn, which may hold the result of a provider's call
+    return size > tokens && piece.turn !== undefined && !piece.turn.reply.paused
+  })?.turn
+}
+
+interface MeasuredConversation extends VisibleConversation {
+  /** Tokens that a summary cannot save: instructions, tools, the first message. */
+  readonly fixed: number
+  /** Tokens of the current summary. */
+  readonly summaryTokens: number
+  /** Tokens counted by the provider per token estimated here. */
+  readonly scale: number
+}
+
+/** Each try sees half as much of the conversation as the previous one. */
+const maxTries = 6
+
+/** Summarises the conversation up to and including the turn `through`, and records the summary. */
+async function summarise(work: ActiveAttempt, through: TurnState): Promise<void> {
+  const { life, attempt } = work
+  for (;;) {
+    const summary = await currentSummary(work, through)
+    const number = attemptNumber(summary.path)
+    try {
+      if (summary.turns.length === 0) await askModel({ ...work, attempt: summary })
+    } catch (error) {
+      if (!isModelFailure(error) || !error.tooLong || number === maxTries) throw error
+      await startSummary(work, through, number + 1)
+      continue
+    }
+    const text = summaryText(summary)
+    if (text !== '') {
+      await life.append([{ type: 'context.summarised', path: attempt.path, through: through.path, summary: text }])
+      return
+    }
+    if (number < maxTries) continue
+    const message = 'its conversation is too long, and the model returned no summary of it; use another model'
+    throw await failTask(work, { code: 'TASK_FAILED', message })
+  }
+}
+
+/** Returns the newest attempt at the summary, or starts a new one if that was empty. */
+async function currentSummary(work: ActiveAttempt, through: TurnState): Promise<AttemptState> {
+  const { attempts } = work.life.state
+  let number = 0
+  while (attempts.has(summaryPath(through, number + 1))) number += 1
+  const newest = attempts.get(summaryPath(through, number))
+  if (newest && (newest.turns.length === 0 || summaryText(newest) !== '' || number === maxTries)) return newest
+  return startSummary(work, through, number + 1)
+}
+
+function summaryText({ turns }: AttemptState): string {
+  const last = turns.at(-1)
+  return last ? replyText(last.reply).trim() : ''
+}
+
+async function startSummary(
+  { life, task, attempt }: ActiveAttempt,
+  through: TurnState,
+  number: number,
+): Promise<AttemptState> {
+  const path = summaryPath(through, number)
+  const measured = measure(visibleConversation(life.state, attempt), attempt)
+  const { first, summary, rest, scale } = measured
+  const total = (measured.fixed + measured.summaryTokens + sum(rest.map(sizeOf))) * scale
+  // without a known limit, half of the conversation that didn't fit
+  const budget =
+    (task.agent.contextTokens === undefined ? total / 2 : task.agent.contextTokens * 0.75) / 2 ** (number - 1)
+  const covered = rest.slice(0, rest.findIndex(({ turn }) => turn === through) + 1)
+  const texts = transcript(
+    first,
+    covered.flatMap((piece) => piece.messages),
+    (budget / scale) * charactersPerToken,
+  )
+  const words = Math.min(1500, Math.max(100, Math.floor(budget / 8)))
+  const request: PinnedRequest = {
+    instructions: summariseInstructions(words),
+    message: [summariseMessage(texts.task, summary?.text, texts.done)],
+    tools: [],
+    // from the pinned request, even if the code has changed
+    model: attempt.request.model,
+    settings: attempt.request.settings,
+  }
+  const pinned = { request: request as unknown as Json, fingerprint: {}, agent: attempt.agent }
+  life.note([{ type: 'task.started', path, ...pinned }])
+  return life.state.attempts.get(path) as AttemptState
+}
+
+function summaryPath(turn: TurnState, number: number): string {
+  return attemptPath('summary', number, turn.path)
+}
+
+const charactersPerToken = 4
+
+/** Estimates tokens, scaled by the provider's own count for the last turn, if there is one. */
+function measure(visible: VisibleConversation, { request }: AttemptState): MeasuredConversation {
+  const { first, summary, rest } = visible
+  const fixed = tokensIn([request.instructions, request.tools, request.output ?? '', first])
+  const summaryTokens = summary ? tokensIn(openingText(visible)) - tokensIn(first) : 0
+  const index = rest.findLastIndex(({ turn }) => turn !== undefined)
+  const last = rest[index]?.turn
+  // a turn recorded before the summary was counted with the longer conversation
+  if (!last || (summary && summary.seq > last.reply.seq)) return { ...visible, fixed, summaryTokens, scale: 1 }
+  const sent = fixed + summaryTokens + sum(rest.slice(0, index).map(sizeOf))
+  return { ...visible, fixed, summaryTokens, scale: Math.max(1, last.reply.usage.input / sent) }
+}
+
+function sizeOf({ messages }: Piece): number {
+  return tokensIn(messages)
+}
+
+/** Estimates tokens without the bytes of files, for which providers don't count by length. */
+function tokensIn(value: unknown): number {
+  const text = JSON.stringify(value, (key, member: unknown) => (key === 'base64' ? '' : member))
+  return text.length / charactersPerToken
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+// The conversation as text, for the model that summarises it.
+
+type Line = readonly [label: string, text: string]
+
+/** Renders the task and the messages after it in about `characters` characters. The longest texts lose their middle. */
+function transcript(
+  task: string,
+  messages: readonly ChatMessage[],
+  characters: number,
+): { readonly task: string; readonly done: string } {
+  const lines = messages.flatMap(linesOf)
+  const longest = longestThatFits(
+    [task, ...lines.map(([, text]) => text)].map((text) => text.length),
+    characters,
+  )
+  const done = lines.map(([label, text]) => `${label} ${clip(text, longest)}`).join('\n\n')
+  return { task: clip(task, longest), done }
+}
+
+function linesOf(message: ChatMessage): Line[] {
+  switch (message.role) {
+    case 'user':
+      return [['The agent received:', message.text]]
+    case 'assistant':
+      return message.parts.flatMap((part): Line[] => {
+        switch (part.type) {
+          case 'text':
+            return part.text === '' ? [] : [['The agent said:', part.text]]
+          case 'call':
+          case 'provider-call':
+            return [[`The agent called ${part.tool} with`, JSON.stringify(part.input)]]
+          case 'provider-result':
+            return [[`${part.tool} ${part.failed ? 'failed' : 'returned'}:`, JSON.stringify(part.result)]]
+          case 'file':
+            return part.thought ? [] : [['The agent made a file:', part.mediaType]]
+          // reasoning is partly encrypted, and the other parts show what came of it
+          case 'reasoning':
+          case 'source':
+          case 'custom':
+            return []
+        }
+      })
+    case 'tool':
+      return message.results.map(({ tool, outcome }): Line => [`${tool} ${outcomeVerb(outcome)}`, outcomeText(outcome)])
+  }
+}
+
+function outcomeVerb(outcome: ToolOutcome): string {
+  if ('result' in outcome) return 'returned:'
+  if ('error' in outcome) return 'failed:'
+  return 'denied' in outcome ? 'was not called, a person denied it:' : 'was called, its result cannot be read:'
+}
+
+function outcomeText(outcome: ToolOutcome): string {
+  const [value] = Object.values(outcome) as unknown[]
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,6 +1,6 @@
-// Estimates what executing a task takes: the medians over its newest executions. A task that was never executed has no
-// estimate, which is not an estimate of zero. A function that kicked off runs which are not counted has none either.
-// Whether a function calls models is only known from its earlier executions.
+// Estimates the usage and cost of executing a task: the medians over its newest executions. A task that was never
+// executed has no estimate, which is not an estimate of zero; nor has a function that kicked off runs outside of its
+// tree. Whether a function calls models is only known from its earlier executions.
 import { defined } from '../../base/options.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
@@ -13,10 +13,10 @@ import { tasksNamed } from '../run/task-scheduler.ts'
 
 /** Enough that one unusual run does not move the median. */
 const enoughSamples = 5
-/** Each run is a journal to read, and a plan must not take longer than its run. */
+/** Each run is a journal to read, and planning must stay quick. */
 const maxRuns = 20
 
-/** Adds an estimate to each task that is executed and was executed before. `loaded`: a run that was already read. */
+/** Adds an estimate to each task to execute that was executed before. `loaded`: a run that was already read. */
 export async function withEstimates(
   engine: Engine,
   crew: CrewDefinition,
@@ -30,11 +30,10 @@ export async function withEstimates(
       const [task] = tasksNamed(crew, [planned.task])
       if (planned.action !== 'execute' || earlier.length === 0) return planned
       if (earlier.some(({ counted }) => !counted)) return { ...planned, uncounted: true }
-      // priced as if made with the task's current model. Inherited outputs of a nested crew don't say which of its
-      // models made them
+      // priced with the task's current model; the inherited output of a nested crew doesn't record which models it used
       const model = task?.child ? '' : modelName(task?.agent.model)
-      const now = (call: PricedCall): PricedCall => (call.own ? { ...call, model } : call)
-      const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(now), crew.prices)))
+      const withModel = (call: PricedCall): PricedCall => (call.own ? { ...call, model } : call)
+      const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(withModel), crew.prices)))
       const known = costs.filter((cost) => cost !== undefined)
       const cost = median(known)
       const usages = earlier.map(({ calls }) => calls.map(({ usage: used }) => used).reduce(addUsage, noUsage))
@@ -45,8 +44,8 @@ export async function withEstimates(
   )
 }
 
-/** A function or a nested crew may call no model. An agent task without a call was not really executed. */
-function mayTakeNothing(task: TaskDefinition | undefined): boolean {
+/** Whether an execution may call no model. An agent task without a model call was not really executed. */
+function mayCallNoModel(task: TaskDefinition | undefined): boolean {
   return task?.code !== undefined || task?.child !== undefined
 }
 
@@ -65,19 +64,19 @@ function executedTasks(plan: readonly PlannedTask[]): string[] {
   return plan.filter((planned) => planned.action === 'execute').map((planned) => planned.task)
 }
 
-/** The newest executions of each task. */
+/** Returns the newest executions of each task. */
 async function collectSamples(
   { store }: Engine,
   crew: CrewDefinition,
   tasks: readonly string[],
   loaded: RunState | undefined,
 ): Promise<Map<string, TaskSample[]>> {
-  // several runs may have inherited one output: counted once, by its origin
+  // by task, then by the origin of the output, so that an output inherited by several runs counts once
   const samples = new Map<string, Map<string, TaskSample>>(tasks.map((task) => [task, new Map()]))
   const { rows } = await store.list({ crew: crew.name }, { limit: maxRuns })
   for (const { run } of rows) {
     if ([...samples.values()].every((executions) => executions.size >= enoughSamples)) break
-    // a run that cannot be read, or was just deleted, must not prevent planning
+    // an unreadable or just deleted run must not prevent planning
     const state =
       loaded?.run === run
         ? loaded
@@ -90,12 +89,12 @@ async function collectSamples(
       const made = state.tasks.get(task)
       if (!made?.output || made.source === 'edited') continue
       const { usage, uncounted } = made.output
-      if (usage.calls === 0 && !mayTakeNothing(tasksNamed(crew, [task])[0])) continue
+      if (usage.calls === 0 && !mayCallNoModel(tasksNamed(crew, [task])[0])) continue
       const { incarnation, seq } = outputPlace(state, made)
       const origin = `${incarnation} ${seq}`
       if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
       const inherited = usage.calls === 0 ? [] : [{ model: '', usage, own: true }]
-      // only the run that made the output knows its calls with their models
+      // only the run that produced the output knows the models of its calls
       executions.set(origin, {
         calls: made.from ? inherited : modelCalls(state, made).map(asNewCall),
         counted: uncounted === undefined,
@@ -105,7 +104,7 @@ async function collectSamples(
   return new Map([...samples].map(([task, executions]) => [task, [...executions.values()]]))
 }
 
-/** The median of each field, over the usages that report it. */
+/** Returns the median of each field, over the usages that report it. */
 function medianUsage(usages: readonly Usage[]): Usage {
   const medianOf = (field: keyof Usage): number | undefined =>
     rounded(median(usages.flatMap((usage) => usage[field] ?? [])))

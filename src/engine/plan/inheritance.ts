@@ -1,5 +1,6 @@
-// Finds a stored output that a task can inherit instead of being executed. Searched when the task's turn comes and its
-// context is known: first the output that the parent run offered, then, with `reuse`, an output of any run of the crew.
+// Stored outputs that tasks inherit instead of being executed, and what makes an output stale. The search takes place
+// when the task's turn comes and its context is known: first the output that the parent run offered, then, with
+// `reuse`, the outputs of all runs of the crew.
 import { defined } from '../../base/options.ts'
 import { isHandEdited } from '../../journal/state/change-tasks.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
@@ -23,7 +24,7 @@ import { changedFields, explainChange } from '../../journal/describe.ts'
 import { readJson } from '../../journal/json.ts'
 import { parseValue } from '../../schema/answer-schema.ts'
 
-/** The entry that completes the task without executing it, if any. A started task continues instead. */
+/** Returns the entry with which the task inherits an output, if there is one. A started task continues instead. */
 export async function inheritanceEntry(
   { engine, state, crew }: Life,
   task: TaskDefinition,
@@ -31,9 +32,9 @@ export async function inheritanceEntry(
   const found = await findStoredOutput(engine, crew, task, state, runOutputs(state))
   if (!found) return undefined
   const { from, output, conversation, offered, reasons } = found
-  const made = { output, ...defined({ conversation }) }
+  const stored = { output, ...defined({ conversation }) }
   const condition = conditionFingerprint(crew, task, state)
-  return { type: 'task.inherited', path: task.name, from, reasons, ...condition, ...(offered ? {} : made) }
+  return { type: 'task.inherited', path: task.name, from, reasons, ...condition, ...(offered ? {} : stored) }
 }
 
 interface ReusableOutput {
@@ -45,7 +46,7 @@ interface ReusableOutput {
   readonly reasons: string[]
 }
 
-/** `outputs`: the outputs known so far. */
+/** Finds an output that the task can inherit. `outputs`: the outputs known so far. */
 export async function findStoredOutput(
   engine: Engine,
   crew: CrewDefinition,
@@ -59,7 +60,7 @@ export async function findStoredOutput(
   if (!offer && !state.reuse) return undefined
   const given = { inputs: state.inputs, outputs }
   if (offer?.output.fingerprint && (await isStillValid(task, offer.output, given))) {
-    return { ...offer, offered: true, reasons: ['what it depends on came out equal'] }
+    return { ...offer, offered: true, reasons: ['everything it depends on came out equal'] }
   }
   const found = state.reuse && (await findReusable(engine, crew.name, task, given, state.reuse, state.outputs))
   if (!found) return undefined
@@ -75,7 +76,7 @@ interface TaskInputs {
   readonly outputs: Outputs
 }
 
-/** The newest output of the task in any run of the crew, with an equal fingerprint and not older than allowed. */
+/** Finds the task's newest output, in any run of the crew, with an equal fingerprint and within the allowed age. */
 export async function findReusable(
   { store }: { readonly store: Store },
   crew: string,
@@ -91,13 +92,14 @@ export async function findReusable(
   if (!found) return undefined
   // the run may have been deleted meanwhile, or changed by hand since its output was indexed
   const read = await readRun(store, found.run).catch(() => undefined)
-  const made = read?.state.tasks.get(task.name)
-  if (!read || isHandEdited(read.state) || read.state.handEdited || made?.seq !== found.seq) return undefined
-  const { output } = made
+  const stored = read?.state.tasks.get(task.name)
+  if (!read || isHandEdited(read.state) || read.state.handEdited || stored?.seq !== found.seq) return undefined
+  const { output } = stored
   if (!output?.fingerprint || digest(output.fingerprint) !== key) return undefined
   if (!(await isStillValid(task, output, given))) return undefined
-  const places = new Map([...outputs].map(([place, text]) => [text, place]))
-  return { from: outputPlace(read.state, made), output, conversation: conversationFor(read.state, made, places) }
+  const seqByText = new Map([...outputs].map(([seq, text]) => [text, seq]))
+  const conversation = conversationFor(read.state, stored, seqByText)
+  return { from: outputPlace(read.state, stored), output, conversation }
 }
 
 async function isStillValid(task: TaskDefinition, output: StoredOutput, given: TaskInputs): Promise<boolean> {
@@ -105,7 +107,7 @@ async function isStillValid(task: TaskDefinition, output: StoredOutput, given: T
   return fields.length === 0 && (await schemaMismatch(task, output)) === undefined
 }
 
-// Tells whether a stored output was made from today's code, inputs and earlier outputs; and if not, what changed.
+// Stale outputs: made from other code, inputs or earlier outputs than today's.
 
 export interface StaleTask {
   readonly task: string
@@ -115,7 +117,7 @@ export interface StaleTask {
   readonly fields: readonly string[]
 }
 
-/** The tasks of a run whose outputs or skips are outdated: made from other inputs, outputs or code than today's. */
+/** Returns the tasks of a run whose outputs or skips are stale. */
 export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   const outputs = runOutputs(state)
   return crew.tasks.flatMap((task) => {
@@ -127,7 +129,7 @@ export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   })
 }
 
-/** The changes in what an output was made from, and in what its condition depended on. */
+/** Returns what has changed of everything that an output was made from and that the task's condition depended on. */
 export function taskChange(
   crew: CrewDefinition,
   task: TaskDefinition,
@@ -140,7 +142,7 @@ export function taskChange(
   return { fields: [...made.fields, ...decided.fields], reasons: [...made.reasons, ...decided.reasons] }
 }
 
-/** The changes in what an output was made from. A person's value has no fingerprint, and never changes. */
+/** Returns what has changed of everything that an output was made from. A person's value has no fingerprint. */
 export function outputChange(
   { fingerprint, limited = {} }: Pick<StoredOutput, 'fingerprint' | 'limited'>,
   task: TaskDefinition,
@@ -157,12 +159,12 @@ export function outputChange(
   }
 }
 
-/** Why today's schema refuses an output, if it does: such an output must not be restored. */
+/** Returns why today's schema refuses an output, if it does. Such an output must not be inherited. */
 export async function schemaMismatch(task: TaskDefinition, output: StoredOutput): Promise<string | undefined> {
   const { schema } = outputMaker(task, output)
   if (!schema) return undefined
   const value = readJson(output.raw)
-  if (value === undefined) return "its stored output isn't JSON, and it has a schema now"
+  if (value === undefined) return "its stored output isn't JSON, but the task has a schema now"
   const parsed = await parseValue(schema, value)
   return parsed.ok ? undefined : `its stored output no longer fits its schema: ${parsed.reason}`
 }

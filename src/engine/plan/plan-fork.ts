@@ -1,7 +1,7 @@
-// Plans a fork: for each task, whether the new run inherits its stored output, executes it, or uses a person's value
-// instead; and why. Outputs are found by the task's name, never by its position. `planTask` has the rules as a table. A
-// task that is executed only because of another task gets its old output as an offer: it keeps that output if the other
-// task's new output turns out equal. Planning writes nothing.
+// Plans a fork: for each task, whether the new run inherits its stored output, executes it, or takes a person's value
+// instead, and why. Outputs are found by the task's name, never by its position. `planTask` has the rules as a table. A
+// task that is executed only because another one is gets its old output as an offer: it inherits that output after all
+// if the other task's new output comes out equal. Planning writes nothing.
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
@@ -16,7 +16,7 @@ import { callsToInherit, toOnceCall } from '../calls/once.ts'
 import { outputPlace } from '../../read/incarnation.ts'
 import { outputChange, schemaMismatch } from './inheritance.ts'
 
-/** What to do with outdated outputs: those made from other inputs, texts or code. */
+/** What to do with stale outputs: made from other inputs, texts or code. */
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
 export type StalePolicy = (typeof stalePolicies)[number]
 
@@ -24,7 +24,7 @@ export type StalePolicy = (typeof stalePolicies)[number]
 export const retryPolicies = ['failed'] as const
 export type RetryPolicy = (typeof retryPolicies)[number]
 
-/** What a fork does with the `once` calls of its parent: use their results, make them again, or ask a person. */
+/** What a fork does about the `once` calls of its parent: use their results, make them again, or ask a person. */
 export const effectsPolicies = ['reuse', 'again', 'ask'] as const
 export type EffectsPolicy = (typeof effectsPolicies)[number]
 
@@ -35,7 +35,7 @@ export interface ForkRequest {
   /** Execute failed tasks, tasks skipped because of them, and their dependents. */
   readonly retry?: RetryPolicy | undefined
   readonly only?: 'descendants' | undefined
-  /** By task: a person's value in place of its output. */
+  /** Values from a person that replace outputs, by task. */
   readonly outputs?: ReadonlyMap<string, ReplacementOutput> | undefined
   readonly effects?: EffectsPolicy | undefined
 }
@@ -52,7 +52,10 @@ export interface ForkPlan {
   readonly entries: readonly NewEntry[]
 }
 
-/** OUTPUT_STALE with `stale: 'refuse'`; OPTION_INVALID when there is nothing to retry. */
+/**
+ * Plans a fork. Rejects with OUTPUT_STALE if an output is stale and `stale` is `refuse`, or with OPTION_INVALID if
+ * there is nothing to retry.
+ */
 export async function planFork(crew: CrewDefinition, parent: RunState, request: ForkRequest): Promise<ForkPlan> {
   if (request.retry && ![...parent.tasks.values()].some((task) => hasFailed(parent, task))) throw nothingToRetry(parent)
   const missing = new Set<string>()
@@ -65,7 +68,7 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
     executed: new Set(),
     unknown: new Set(),
     touched: new Set(),
-    places: new Map(),
+    seqByText: new Map(),
   }
   const tasks: PlannedTask[] = []
   const entries: NewEntry[] = []
@@ -76,14 +79,14 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
     if (entry) entries.push(entry)
     // the first entry is `run.created`
     const text = entryOutput(entry)
-    if (text !== undefined) fork.places.set(text, entries.length + 1)
+    if (text !== undefined) fork.seqByText.set(text, entries.length + 1)
     if (reasons.length > 0) stale.push({ task: task.name, reasons })
   }
   if (request.stale === 'refuse' && stale.length > 0) throw staleRefusedError(parent, stale)
   return { tasks, entries }
 }
 
-/** The calls that the parent made or inherited. The new run must know them before it makes a call. */
+/** Returns the calls that the parent made or inherited. The new run must know them before it makes a call. */
 export function inheritedCalls(parent: RunState): OnceCall[] {
   return callsToInherit(parent).map(toOnceCall)
 }
@@ -92,18 +95,18 @@ interface ForkContext {
   readonly crew: CrewDefinition
   readonly parent: RunState
   readonly request: ForkRequest
-  /** The expected outputs of the tasks planned so far. For an executed task, its earlier output. */
+  /** The expected outputs of the tasks planned so far; for a task to execute, its earlier output. */
   readonly outputs: Map<string, PlannedOutput> & Outputs
   /** Tasks without an output because of a failure. The plan assumes that they fail again. */
   readonly missing: Set<string>
-  /** Tasks that are executed, so their output may change. */
+  /** Tasks to execute: their output may change. */
   readonly executed: Set<string>
-  /** Executed tasks without an earlier output. */
+  /** Tasks to execute that have no earlier output. */
   readonly unknown: Set<string>
   /** Tasks that the caller's request affects. Stale outputs of their dependents are never kept. */
   readonly touched: Set<string>
-  /** By the text of an output that the new run begins with: the entry that holds it. */
-  readonly places: Map<string, number>
+  /** The entries of the new run that hold outputs, by the text of the output. */
+  readonly seqByText: Map<string, number>
 }
 
 type PlannedOutput = Pick<StoredOutput, 'raw' | 'structured' | 'within'>
@@ -130,17 +133,17 @@ interface TaskPlan {
  * | has a condition that may come out different                               | execute, offer old |
  * | otherwise; staleness is reported, and refused with `stale: 'refuse'`      | inherit            |
  *
- * (1) With `stale: 'rerun'`, conditions are always asked again.
+ * (1) With `stale: 'rerun'`, conditions are always evaluated again.
  * (2) Rows 1 to 3 touch a task because the caller asked for them; rows 6 to 8 touch it because of its dependencies.
  */
 async function planTask(fork: ForkContext, task: TaskDefinition): Promise<TaskPlan> {
   const { parent, request, outputs, touched } = fork
-  const given = request.outputs?.get(task.name)
-  if (given) {
-    outputs.set(task.name, given)
+  const replacement = request.outputs?.get(task.name)
+  if (replacement) {
+    outputs.set(task.name, replacement)
     touched.add(task.name)
     const planned = { task: task.name, action: 'edit', reasons: ['its output is given'] } as const
-    return { planned, entry: { type: 'task.edited', path: task.name, ...given } }
+    return { planned, entry: { type: 'task.edited', path: task.name, ...replacement } }
   }
   const forced = forcedReason(fork, task)
   if (forced !== undefined) {
@@ -176,7 +179,7 @@ function inheritOrExecute(fork: ForkContext, task: TaskDefinition, stored: TaskS
   const from = outputPlace(fork.parent, stored)
   const dependsOnTouched = task.context.some((name) => touched.has(name))
   const upstream = output.fingerprint ? task.context.filter((name) => executed.has(name)) : []
-  const conversation = conversationFor(fork.parent, stored, fork.places)
+  const conversation = conversationFor(fork.parent, stored, fork.seqByText)
   const inherited = { path: task.name, from, output, ...defined({ conversation }) }
   const offer: NewEntry = { type: 'task.offered', ...inherited }
   if ((request.stale === 'rerun' || dependsOnTouched) && made.fields.length > 0) {
@@ -221,7 +224,7 @@ function inheritOrExecute(fork: ForkContext, task: TaskDefinition, stored: TaskS
   }
 }
 
-/** Leaves out changes of outputs that are not known yet: the plan assumes that these come out equal. */
+/** Leaves out changes of outputs that are not known yet, which the plan assumes to come out equal. */
 function certainChanges(
   { unknown }: ForkContext,
   before: Fingerprint = {},
@@ -234,14 +237,14 @@ function certainChanges(
   return { fields: fields.filter((_, at) => certain[at]), reasons: reasons.filter((_, at) => certain[at]) }
 }
 
-/** Whether a condition may come out different. It sees all earlier outputs, also those outside the task's context. */
+/** Whether a condition may come out different. It sees all earlier outputs, even those outside the task's context. */
 function conditionMayChange(
   { crew, request, executed, touched }: ForkContext,
   task: TaskDefinition,
   change: FieldChanges,
 ): boolean {
   const visible = namesBefore(crew, task)
-  // `keep` also keeps decisions of conditions, unless the caller's request affects them
+  // `keep` also keeps the decisions of conditions, unless the caller's request affects them
   if (request.stale === 'keep') return visible.some((name) => touched.has(name))
   return change.fields.length > 0 || visible.some((name) => executed.has(name) || touched.has(name))
 }
@@ -276,7 +279,7 @@ function planExecution(
   return { planned: { task: task.name, action: 'execute', reasons, ...more }, entry }
 }
 
-/** What happens to a `once` function that the parent has called. */
+/** Returns what happens to a `once` function that the parent has called, as a reason in the plan. */
 function onceReasons(
   { parent, request, outputs, executed }: ForkContext,
   task: TaskDefinition,
@@ -324,7 +327,7 @@ function forcedReason({ crew, request: { from, only } }: ForkContext, task: Task
   return after && only === undefined ? `it comes after ${from.name}` : undefined
 }
 
-/** Includes a task whose model call failed and ended the run: its status does not show that. */
+/** Whether a task failed. Includes a task whose failed model call ended the run, which its status does not show. */
 function hasFailed({ error }: RunState, { name, status }: TaskState): boolean {
   return status === 'failed' || error?.task === name
 }
@@ -351,7 +354,7 @@ function missingReason(stored: TaskState | undefined, run: string): string {
     case 'skipped':
       return stored.failed
         ? `it was skipped in run ${run}, since ${namesWords(stored.failed)} failed`
-        : `it was skipped in run ${run}, which is decided again`
+        : `it was skipped in run ${run}, and its condition is evaluated again`
     default:
       return `run ${run} has no output of it`
   }

@@ -1,4 +1,4 @@
-// Plans a kickoff or a resume: outputs that exist are kept, other tasks are executed.
+// Plans a kickoff or a resume: tasks with an output are kept, other tasks are executed.
 import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import { taskNameAt } from '../../journal/state/at-path.ts'
 import { isHandEdited, tasksToRedo } from '../../journal/state/change-tasks.ts'
@@ -9,7 +9,7 @@ import { runOutputs, hasSteps } from '../run/task-context.ts'
 import { openTreeQuestions, childReader } from '../task/children.ts'
 import { findReusable, findStoredOutput, outputChange, taskChange } from './inheritance.ts'
 
-/** Executes all tasks, except those whose output can be reused. */
+/** Plans a kickoff: all tasks are executed, except those whose output can be reused. */
 export async function planKickoff(
   engine: Engine,
   crew: CrewDefinition,
@@ -21,7 +21,7 @@ export async function planKickoff(
   for (const task of crew.tasks) {
     const open = task.context.filter((name) => !outputs.has(name))
     if (task.when) {
-      const reasons = ['its condition is evaluated when its turn comes']
+      const reasons = ["its condition is evaluated when the task's turn comes"]
       plan.push({ task: task.name, action: 'execute', reasons, ...(reuse ? { unless: open } : {}) })
       continue
     }
@@ -43,7 +43,7 @@ export async function planKickoff(
   return plan
 }
 
-/** Plans what a resume does with each task. */
+/** Plans a resume. */
 export async function planResume(
   engine: Engine,
   crew: CrewDefinition,
@@ -129,10 +129,10 @@ function planContinuation(
       : `it continues its child run ${attempt.child}`
   if (fields.length === 0) return { reasons: [recorded] }
   const policy = changed === 'continue' && !hasSteps(attempt) ? 'restart' : changed
-  const what = {
+  const consequence = {
     restart: 'it starts again',
     continue: `${recorded}, as it was started, unless you resume with changed: 'restart'`,
     refuse: 'the resume is refused',
   }[policy]
-  return { reasons: [what, ...reasons], fields }
+  return { reasons: [consequence, ...reasons], fields }
 }

@@ -1,6 +1,8 @@
-// Writes the outputs of tasks to files below the working folder. Like callbacks, after the completion of a task and at
-// least once: after a crash before the mark is on disk, the resume writes it again and removes what was half written.
-// No link leads out: the real path is checked before anything is spent, and again right before the file is written.
+// What follows the completion of a task or step: output files and the user's callbacks. Both happen at least once:
+// after a crash before the journal records them, the resume repeats them.
+//
+// Output files are written below the working folder. No link may lead out of it: the real path is checked before
+// anything is spent, and again right before the file is written.
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -20,16 +22,16 @@ import { unlessAborted } from '../limits/time.ts'
 import { fileReader, readEntries } from '../../read/read-run.ts'
 
 /**
- * OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is
- * created.
+ * Checks, without creating anything, that the output file could be written now. Throws OUTPUT_FILE_FAILED if not, and
+ * INPUT_INVALID or INPUT_MISSING if its path cannot be made from the inputs.
  */
 export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
-  if (task.outputFile) placeOf(task, task.outputFile.pathFor(inputs))
+  if (task.outputFile) realTarget(task, task.outputFile.pathFor(inputs))
 }
 
 /**
- * Writes the output of each of these tasks that was executed here, has a file, and is not marked as written.
- * OUTPUT_FILE_FAILED.
+ * Writes the output files of these tasks, for tasks that this run executed and whose file is not recorded as written.
+ * Rejects with OUTPUT_FILE_FAILED.
  */
 export async function writeOutputFiles(life: Life, tasks: readonly TaskDefinition[]): Promise<void> {
   if (life.state.effects === 'never') return
@@ -46,48 +48,48 @@ export async function writeOutputFiles(life: Life, tasks: readonly TaskDefinitio
   }
 }
 
-/** The text itself; JSON as people read it. */
+/** Returns the content of the file: plain text as it is, JSON indented. */
 function textOf({ raw, structured }: StoredOutput): string {
   return structured ? `${JSON.stringify(JSON.parse(raw) as Json, null, 2)}\n` : raw
 }
 
 async function write(state: RunState, task: TaskDefinition, file: string, text: string): Promise<void> {
   try {
-    await mkdir(dirname(placeOf(task, file)), { recursive: true })
-    // again, now that all of its folders exist: what was created in between may be a link
-    const place = placeOf(task, file)
-    // one per life, so that a process that wakes up too late has its own, and what a kill left behind is found
-    const temporary = (life: number): string => `${place}.${digest([state.run, task.name])}-${life}.tmp`
+    await mkdir(dirname(realTarget(task, file)), { recursive: true })
+    // checked again once all folders exist: one of them may have been created as a link meanwhile
+    const target = realTarget(task, file)
+    // one file per life: a process that wakes up too late writes its own, and leftovers of a kill can be removed
+    const temporary = (life: number): string => `${target}.${digest([state.run, task.name])}-${life}.tmp`
     for (let life = 1; life <= state.lives; life++) await rm(temporary(life), { force: true })
-    await writeDurably(place, Buffer.from(text), 0o666, temporary(state.lives))
+    await writeDurably(target, Buffer.from(text), 0o666, temporary(state.lives))
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
     throw failure(task, file, `could not be written: ${messageOf(error)}`, error)
   }
 }
 
-/** The real path to write to. A link to a place inside the working folder is followed; any other is refused. */
-function placeOf(task: TaskDefinition, file: string): string {
+/** Returns the real path to write to. A link to a path inside the working folder is followed; any other is refused. */
+function realTarget(task: TaskDefinition, file: string): string {
   const root = realpathSync(process.cwd())
   const parts = file.split('/')
   let folder = root
   for (const [index, part] of parts.entries()) {
     const next = join(folder, part)
-    const last = index === parts.length - 1
+    const isLast = index === parts.length - 1
     const real = realPathOf(task, file, next)
     if (real === undefined) {
-      if (last || task.outputFile?.createDirectory !== false) return join(next, ...parts.slice(index + 1))
+      if (isLast || task.outputFile?.createDirectory !== false) return join(next, ...parts.slice(index + 1))
       const words = `is in a folder that does not exist, ${next}; create it, or leave out createDirectory: false`
       throw failure(task, file, words)
     }
     if (isOutside(root, real)) {
       throw failure(task, file, `leads out of the working folder ${root}, by a link to ${real}; give another path`)
     }
-    if (statSync(real).isDirectory() === last) {
+    if (statSync(real).isDirectory() === isLast) {
       throw failure(
         task,
         file,
-        last ? 'is a folder; give another path' : `has a file where a folder is needed, ${next}`,
+        isLast ? 'is a folder; give another path' : `needs a folder where there is a file, ${next}`,
       )
     }
     folder = real
@@ -95,21 +97,21 @@ function placeOf(task: TaskDefinition, file: string): string {
   return folder
 }
 
-/** Undefined where nothing exists. */
+/** Returns the real path of a file, folder or link; undefined if it doesn't exist. */
 function realPathOf(task: TaskDefinition, file: string, path: string): string | undefined {
   try {
     return realpathSync(path)
   } catch (error) {
-    if (!isMissing(error)) throw failure(task, file, `cannot be looked at: ${messageOf(error)}`, error)
+    if (!isMissing(error)) throw failure(task, file, `cannot be checked: ${messageOf(error)}`, error)
   }
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined
   throw failure(task, file, `has a link that leads nowhere, ${path}; remove it, or give another path`)
 }
 
 function isOutside(root: string, path: string): boolean {
-  const way = relative(root, path)
-  // on Windows, a path on another drive comes back absolute
-  return way === '..' || way.startsWith(`..${sep}`) || join(root, way) !== path
+  const fromRoot = relative(root, path)
+  // on Windows, `relative` returns an absolute path for another drive
+  return fromRoot === '..' || fromRoot.startsWith(`..${sep}`) || join(root, fromRoot) !== path
 }
 
 function failure(task: TaskDefinition, file: string, words: string, cause?: unknown): RepriseError {
@@ -117,20 +119,17 @@ function failure(task: TaskDefinition, file: string, words: string, cause?: unkn
   return new RepriseError('OUTPUT_FILE_FAILED', message, { task: task.name, cause })
 }
 
-// Tells the user's code what happened in a run. What it throws fails the run; a resume calls it again.
+// The user's callbacks. An error in a callback fails the run; a resume calls it again.
 
-/**
- * Calls back for each of these tasks that was completed here and not yet reported, also for one completed right before
- * a crash.
- */
+/** Calls the task callback for each of these tasks that this run completed and has not reported yet. */
 export async function callTaskCallbacks(life: Life, tasks: readonly TaskDefinition[]): Promise<void> {
-  const { task: tell } = callbacksOf(life)
-  for (const task of tell ? tasks : []) {
+  const { task: callback } = callbacksOf(life)
+  for (const task of callback ? tasks : []) {
     const known = life.state.tasks.get(task.name)
     if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
     await life.ready()
     await runCallback(
-      () => tell?.(life.state, task, fileReader(life.engine.store, life.state)),
+      () => callback?.(life.state, task, fileReader(life.engine.store, life.state)),
       `the callback of task ${task.name}`,
       task.name,
     )
@@ -139,41 +138,41 @@ export async function callTaskCallbacks(life: Life, tasks: readonly TaskDefiniti
 }
 
 /**
- * Calls back for each step that is on disk and not yet reported, one at a time and in the order of the journal. The
- * mark goes with the next append, since its own append would double what a step costs: after a crash before that, the
- * resume reports the step again.
+ * Calls the step callback for each step that is on disk and not reported yet, one at a time and in the order of the
+ * journal. The entry that records this waits for the next append, since an append of its own would double the cost of a
+ * step; after a crash before that append, the resume reports the step again.
  */
 export async function callOnStep(life: Life, signal: AbortSignal = life.signal): Promise<void> {
-  const { step: tell } = callbacksOf(life)
-  if (!tell || (life.state.lastStep <= life.told.seq && !life.told.failed)) return
+  const { step: callback } = callbacksOf(life)
+  if (!callback || (life.state.lastStep <= life.reported.seq && !life.reported.failed)) return
   await life.ready()
   await unlessAborted(
-    life.queue.steps(() => callForSteps(life, tell)),
+    life.queue.steps(() => callForSteps(life, callback)),
     signal,
   )
 }
 
-async function callForSteps(life: Life, tell: NonNullable<Callbacks['step']>): Promise<void> {
-  const { state, engine, told } = life
-  // when one has thrown the run fails, and nothing more is reported
-  if (told.failed) throw told.failed.error
+async function callForSteps(life: Life, callback: NonNullable<Callbacks['step']>): Promise<void> {
+  const { state, engine, reported } = life
+  // once the callback has thrown, the run fails, and no more steps are reported
+  if (reported.failed) throw reported.failed.error
   const readFile = fileReader(engine.store, state)
   try {
-    // from the store, where only what is on disk is found
-    for await (const { entry } of readEntries(engine.store, state.run, told.seq)) {
+    // read from the store, since the state may hold steps that are not on disk
+    for await (const { entry } of readEntries(engine.store, state.run, reported.seq)) {
       life.signal.throwIfAborted()
       if (isStepEntry(entry)) {
         await runCallback(
-          () => tell(state, entry, readFile),
+          () => callback(state, entry, readFile),
           `onStep at ${returnedCall(entry)?.path ?? entry.path}`,
           taskNameAt(state, entry.path ?? ''),
         )
         life.mark({ type: 'callback.returned', of: entry.seq })
       }
-      told.seq = entry.seq
+      reported.seq = entry.seq
     }
   } catch (error) {
-    told.failed = { error }
+    reported.failed = { error }
     throw error
   }
 }
@@ -189,7 +188,7 @@ export async function callAfterKickoff(life: Life): Promise<void> {
   await runCallback(() => after(life.state), 'afterKickoff')
 }
 
-/** A run that changes nothing outside is not reported: nothing has happened. */
+/** Returns the crew's callbacks. A run with `effects: 'never'` calls none: callbacks may have effects. */
 function callbacksOf({ state, crew }: Life): Callbacks {
   return state.effects === 'never' ? {} : (crew.callbacks ?? {})
 }

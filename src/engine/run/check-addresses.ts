@@ -1,5 +1,5 @@
-// Checks that the tasks in a decision exist, also in nested crews and in crews that functions kick off:
-// `settle/payout`.
+// Checks that the tasks addressed by a caller's decisions exist, also in nested crews and in crews that functions kick
+// off: `settle/payout`.
 import { RepriseError } from '../../base/errors.ts'
 import { childAddress, taskInPath } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -8,7 +8,10 @@ import type { TaskDecisions } from '../definition.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 
-/** OPTION_INVALID for a decision about a task of a nested crew that is not in progress, unless it was given before. */
+/**
+ * Rejects with OPTION_INVALID if a decision is about a task of a nested crew that is not in progress, unless the run
+ * has already recorded that decision. `used`: the tasks whose decisions were checked elsewhere.
+ */
 export async function checkAddresses(
   state: RunState,
   { renamed = {}, removed = [] }: TaskDecisions,
@@ -42,7 +45,10 @@ async function isDecided({ tasks, attempts }: RunState, address: string, store: 
   return false
 }
 
-/** OPTION_INVALID for a decision about a task that is not in progress in what a function has kicked off. */
+/**
+ * Rejects with OPTION_INVALID if a decision is about a task that is not in progress in a crew kicked off by a
+ * function.
+ */
 export async function checkRecorded(
   state: RunState,
   address: string,
@@ -55,9 +61,9 @@ export async function checkRecorded(
   const child = children.find(({ task }) => address.startsWith(`${task}/`))
   if (rest.length === 0 ? !isKnown(state, first) && !state.tasks.has(first) : !child) {
     const isTask = rest.length === 0 || children.length === 0
-    const there = isTask ? [...state.tasks.keys()] : children.map(({ task }) => `${task}/…`)
+    const known = isTask ? [...state.tasks.keys()] : children.map(({ task }) => `${task}/…`)
     const words = `run ${run} has no task ${within}${address} in progress`
-    throw new RepriseError('OPTION_INVALID', `${words}; it has ${there.map((name) => within + name).join(', ')}`)
+    throw new RepriseError('OPTION_INVALID', `${words}; it has ${known.map((name) => within + name).join(', ')}`)
   }
   const inner = child && store && (await readStateIfExists(store, child.run))
   if (!inner) return
@@ -65,7 +71,7 @@ export async function checkRecorded(
   await checkRecorded(inner, address.slice(child.task.length + 1), store, deeper)
 }
 
-/** Whether a decision can be about the task: the run has it, or inherited calls of it. */
+/** Whether a decision can be about the task: the run has it, stops after it, or inherited calls of it. */
 export function isKnown(state: RunState, name: string): boolean {
   const task = state.tasks.get(name)
   if (task && !task.removed) return true

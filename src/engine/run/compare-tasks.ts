@@ -1,18 +1,18 @@
-// Compares the tasks of a run with those of its crew, before anything of the run is executed. A task continues the
-// record of its name. What becomes of a record that the crew has no task for is never guessed:
+// Compares the tasks of a run with those of its crew, before the run is executed. A task continues the recorded work
+// under its name. What becomes of recorded work for which the crew has no task is never guessed:
 //
-//   the record's task        a decision, or the code, says    then the record
+//   the task of the work     decided by the caller or code    then the work
 //   is in the crew           -                                is continued
 //   is gone                  renamed, or `was`                continues under the new name
-//   is gone                  removed                          is given up: no more questions, children cancelled
+//   is gone                  removed                          is given up: no more questions, child runs cancelled
 //   is of another kind now   removed                          is given up, and the task starts from scratch
-//   either                   nothing                          is orphaned: the run is not executed
+//   is gone or changed kind  nothing                          is orphaned: the run is not executed
 //
-// Open runs of nested crews are compared in the same way; a task of theirs is addressed as `settle/payout`.
+// Unfinished runs of nested crews are compared in the same way; their tasks are addressed as `settle/payout`.
 import { defined, nearest } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
-import { changedFields, describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
+import { describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
@@ -24,18 +24,17 @@ import { readRun } from '../../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
-import { runOutputs } from './task-context.ts'
 
 export interface TaskComparison {
-  /** How the crew's tasks differ from the run's; undefined where they do not. */
+  /** How the crew's tasks differ from the run's; undefined if they don't. */
   readonly changes: TaskListChanges | undefined
-  /** The records without a task, of the run and of the open runs of its nested crews. */
+  /** Recorded work without a task, of the run and of the unfinished runs of its nested crews. */
   readonly orphaned: readonly OrphanedTask[]
 }
 
 /**
- * As `compareTasks`, for a run that is not taken up: with the orphaned tasks of what its functions have kicked off, as
- * they were when the functions were last called.
+ * Like `compareTasks`, for a run that is only shown. Adds the orphaned tasks of crews that its functions kicked off, as
+ * recorded when the functions were last called.
  */
 export async function comparedForView(
   crew: CrewDefinition,
@@ -53,7 +52,7 @@ export async function comparedForView(
   return { ...compared, orphaned: [...compared.orphaned, ...recorded] }
 }
 
-/** Whether an address is that of a task of what a function kicks off. */
+/** Whether an address is that of a task in a crew that a function kicks off. */
 function isKickedOff(crew: CrewDefinition, address: string): boolean {
   const [first = '', ...rest] = address.split('/')
   const task = taskNow(crew, first)
@@ -62,8 +61,8 @@ function isKickedOff(crew: CrewDefinition, address: string): boolean {
 }
 
 /**
- * Without a store, a new run is made from this one, and no run of a nested crew continues.
- * OPTION_INVALID for a decision about a task that has no record.
+ * Compares the tasks of a run with the crew's. Without a store, the run is only the origin of a new run, so the runs of
+ * nested crews are not compared. Rejects with OPTION_INVALID if a decision is about a task without recorded work.
  */
 export async function compareTasks(
   crew: CrewDefinition,
@@ -78,7 +77,7 @@ export async function compareTasks(
   const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
   const unclaimed = crew.tasks.filter(({ name }) => added.includes(name) && !renamed.has(name))
   const suggested = new Set<string>()
-  let possible: readonly TaskDefinition[] = []
+  let candidates: readonly TaskDefinition[] = []
   const byOldName = new Map([...renamed].map(([now, old]) => [old, now]))
   const used = new Set<string>()
   for (const known of state.tasks.values()) {
@@ -93,27 +92,25 @@ export async function compareTasks(
     if (removed.has(known.name)) {
       if (claimed && because === undefined) checkRemovedTask(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
-      possible = claimed ? [] : unclaimed.filter((one) => mismatchReason(one, attempt, row) === undefined)
-      const free = possible.filter((one) => !suggested.has(one.name))
-      const meant = nearestTask(known, free)
-      if (meant !== undefined) suggested.add(meant)
+      candidates = claimed ? [] : unclaimed.filter((one) => mismatchReason(one, attempt, row) === undefined)
+      const free = candidates.filter((one) => !suggested.has(one.name))
+      const suggestion = nearestTask(known, free)
+      if (suggestion !== undefined) suggested.add(suggestion)
       orphaned.push({
         task: known.name,
         holds: describeRecord(state, known, store ? await statesWithin(state, known, childReader(store)) : []),
-        ...defined({ because, nearest: meant }),
+        ...defined({ because, nearest: suggestion }),
       })
     } else if (task.child && row && store && row.status !== 'completed') {
       used.add(known.name)
       const inner = decisionsWithin(decisions, [known.name])
-      const isDeep = task.child.crew.tasks.some((one) => one.child !== undefined)
-      if (!isDeep && !isChanged(task, attempt, state) && isEmpty(inner)) continue
       const { state: childState } = await readRun(store, row.run)
       const within = await compareTasks(task.child.crew, childState, inner, store).catch((error: unknown) => {
         throw withChildAddress(error, state.run, known.name)
       })
       orphaned.push(...within.orphaned.map((orphan) => ({ ...orphan, task: `${known.name}/${orphan.task}` })))
     } else if (task.code && child) {
-      // the crews that a function kicks off are known when it is called
+      // the crews that a function kicks off are only known when it is called
       used.add(known.name)
       const { renamed: inner = {}, removed: gone = [] } = decisionsWithin(decisions, [known.name])
       for (const address of [...Object.keys(inner), ...gone])
@@ -121,8 +118,8 @@ export async function compareTasks(
     }
   }
   const [orphan] = orphaned
-  const [only] = possible
-  // one is gone and one is new: they may be one task
+  const [only] = candidates
+  // if one task is gone and one is new, they may be the same
   const isOwn = orphan?.task.includes('/') === false
   if (orphan && only && isOwn && orphaned.length === 1 && unclaimed.length === 1)
     orphaned[0] = { nearest: only.name, ...orphan }
@@ -131,16 +128,16 @@ export async function compareTasks(
   return { changes: changesOf(added, [...new Set([...gone, ...removed])], renamed), orphaned }
 }
 
-/** The place of an earlier call, such as `settle/pay`, under the names that its tasks have now. */
-export function currentAddress(crew: CrewDefinition, place: string): string {
-  const [first = '', ...rest] = place.split('/')
+/** Returns the address of an earlier call's task, such as `settle/pay`, with the names that the tasks have now. */
+export function currentAddress(crew: CrewDefinition, address: string): string {
+  const [first = '', ...rest] = address.split('/')
   const task = taskNow(crew, first)
   const within = rest.join('/')
-  if (!task) return place
+  if (!task) return address
   return within === '' ? task.name : `${task.name}/${task.child ? currentAddress(task.child.crew, within) : within}`
 }
 
-/** The decisions about the tasks of a nested crew, which are addressed under any name that its own task has had. */
+/** Returns the decisions about the tasks of a nested crew. `names`: all names that the task with that crew has had. */
 export function decisionsWithin(
   { renamed = {}, removed = [] }: TaskDecisions,
   names: readonly string[],
@@ -155,7 +152,7 @@ export function decisionsWithin(
   }
 }
 
-/** The names that a task has had in this run. */
+/** Returns all names that a task has had in this run. */
 export function pastNames({ taskChanges }: RunState, name: string): string[] {
   const names = [name]
   for (const { renamed = {} } of taskChanges.toReversed())
@@ -163,7 +160,7 @@ export function pastNames({ taskChanges }: RunState, name: string): string[] {
   return names
 }
 
-/** TASKS_CHANGED, with what each orphaned task holds and what to do about all of them. */
+/** Returns TASKS_CHANGED, with what each orphaned task holds and a next step that decides about all of them. */
 export function tasksChangedError(
   crew: CrewDefinition,
   run: string,
@@ -176,8 +173,8 @@ export function tasksChangedError(
 }
 
 /**
- * What the resume of a child run is refused for, as the resume of the run that it works for: its options are those of
- * that one.
+ * Converts the error that refuses to resume a child run to one about its parent, whose resume has the options. Returns
+ * other errors unchanged.
  */
 export function withChildAddress(error: unknown, runId: string, address: string): unknown {
   const isRefusal = RepriseError.isInstance(error) && ['TASKS_CHANGED', 'OPTION_INVALID'].includes(error.code)
@@ -186,12 +183,12 @@ export function withChildAddress(error: unknown, runId: string, address: string)
   return new RepriseError(error.code, `${address}: ${error.reason}`, { runId, next, cause: error.cause })
 }
 
-/** Whether an error refuses decisions about the tasks of a run that has been taken up. */
+/** Whether an error refuses a caller's decisions about the tasks of this run. */
 export function refusesDecisions(error: unknown, { run }: RunState): error is RepriseError {
   return RepriseError.isInstance(error) && error.code === 'OPTION_INVALID' && error.runId === run
 }
 
-/** TASKS_CHANGED, for a resume that accepts no changes. */
+/** Throws TASKS_CHANGED if there are changes, for a resume that accepts none. */
 export function refuseChanges(state: RunState, changes: TaskListChanges | undefined): void {
   if (!changes) return
   throw new RepriseError(
@@ -204,7 +201,7 @@ export function refuseChanges(state: RunState, changes: TaskListChanges | undefi
   )
 }
 
-/** The old name by the new one. What the caller says goes before what the code says. */
+/** Returns the old name of each renamed task, by its new name. The caller's decisions take precedence over `was`. */
 function resolveRenames(
   crew: CrewDefinition,
   state: RunState,
@@ -214,13 +211,13 @@ function resolveRenames(
   for (const [old, now] of Object.entries(renamed)) {
     if (old.includes('/') || (!isKnown(state, old) && wasRenamed(state, old, now))) continue
     const refuse = (why: string): never => {
-      throw new RepriseError('OPTION_INVALID', `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: ${why}`)
+      throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, why))
     }
     if (!isKnown(state, old)) refuse(`it has no task ${old}`)
-    if (removed.includes(old)) refuse(`removed has ${old}, too`)
+    if (removed.includes(old)) refuse('it is removed, too')
     if (!taskIn(crew, now))
       refuse(`crew ${crew.name} has no task ${now}; it has ${crew.tasks.map(({ name }) => name).join(', ')}`)
-    if (found.has(now)) refuse(`${found.get(now)} becomes ${now}, too`)
+    if (found.has(now)) refuse(`${found.get(now)} becomes ${now} too`)
     found.set(now, old)
   }
   for (const { name, was } of crew.tasks) {
@@ -233,24 +230,33 @@ function resolveRenames(
   const moved = new Set(found.values())
   for (const [now, old] of found) {
     if (!hasRecordOf(state, now) || moved.has(now) || removed.includes(now)) continue
-    const words = `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: task ${now} has a record of its own`
-    throw new RepriseError('OPTION_INVALID', words)
+    throw new RepriseError('OPTION_INVALID', renameRefusal(state, old, now, `task ${now} has recorded work of its own`))
   }
   return found
+}
+
+function renameRefusal({ run }: RunState, old: string, now: string, why: string): string {
+  return `task ${old} cannot be renamed to ${now} in run ${run}: ${why}`
 }
 
 function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<string> {
   const names = removed.filter((name) => !name.includes('/'))
   const unknown = names.find((name) => !state.tasks.has(name) && state.through !== name)
   if (unknown !== undefined)
-    throw new RepriseError('OPTION_INVALID', `removed has ${unknown}, and run ${state.run} has no such task`)
+    throw new RepriseError(
+      'OPTION_INVALID',
+      `task ${unknown} cannot be removed from run ${state.run}: it has no such task`,
+    )
   return new Set(names.filter((name) => !state.tasks.get(name)?.removed))
 }
 
-/** `removed` may name a task that the crew has only if an earlier resume recorded the removal. OPTION_INVALID. */
+/**
+ * Checks a removal of a task that the crew has, which only an earlier resume's record allows. Throws OPTION_INVALID
+ * without such a record.
+ */
 function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
   if (!wasRemoved(state, name)) {
-    const words = `removed has ${name}, and crew ${crew.name} has that task, which continues; to execute it again, invalidate it`
+    const words = `task ${name} cannot be removed from run ${state.run}: crew ${crew.name} still has it; to execute it again, invalidate it`
     throw new RepriseError('OPTION_INVALID', words)
   }
   removed.delete(name)
@@ -262,8 +268,7 @@ function changesOf(
   renames: ReadonlyMap<string, string>,
 ): TaskListChanges | undefined {
   const fresh = added.filter((name) => !renames.has(name))
-  const again = removed.length === 0 && fresh.length === 0 && renames.size === 0
-  if (again) return undefined
+  if (removed.length === 0 && fresh.length === 0 && renames.size === 0) return undefined
   return defined({
     added: fresh.length > 0 ? fresh : undefined,
     removed: removed.length > 0 ? removed : undefined,
@@ -271,17 +276,7 @@ function changesOf(
   })
 }
 
-/** Whether the nested crew is another one than when its run was made, by what both declare. */
-function isChanged(task: TaskDefinition, attempt: AttemptState | undefined, state: RunState): boolean {
-  const now = task.fingerprint(state.inputs, runOutputs(state))
-  return changedFields(attempt?.fingerprint ?? {}, now).some((field) => field.startsWith('crew '))
-}
-
-function isEmpty({ renamed = {}, removed = [] }: TaskDecisions): boolean {
-  return Object.keys(renamed).length === 0 && removed.length === 0
-}
-
-/** Why the work in progress cannot be continued by the task that has its name now. */
+/** Returns why the task cannot continue the unfinished attempt recorded under its name, if it cannot. */
 function mismatchReason(
   task: TaskDefinition,
   attempt: AttemptState | undefined,
@@ -292,11 +287,11 @@ function mismatchReason(
   const now = task.child ? 'a nested crew' : task.code ? 'a function task' : 'an agent task'
   if (before !== now) return `it was ${before} and is ${now} now`
   if (task.child && child && child.crew !== task.child.crew.name)
-    return `its work is a run of crew ${child.crew}, and it is crew ${task.child.crew.name} now`
+    return `its child run is of crew ${child.crew}, but the task is crew ${task.child.crew.name} now`
   return undefined
 }
 
-/** The child runs in progress of a task, at any depth. */
+/** Returns the states of a task's unfinished child runs, at any depth. */
 async function statesWithin(state: RunState, task: TaskState, read: ReadChild): Promise<RunState[]> {
   const found: RunState[] = []
   for (const { run } of task.removed ? [] : activeChildren(state, task.name)) {
@@ -332,7 +327,7 @@ function describeRecord(state: RunState, task: TaskState, within: readonly RunSt
   return found.length > 0 ? found : ['a started attempt']
 }
 
-/** The new task that is most likely a renamed `name`. */
+/** Returns the new task that is most likely the given task under another name. */
 function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefinition[]): string | undefined {
   const same = fresh.filter((task) => task.description !== '' && task.description === description)
   if (same.length === 1) return same[0]?.name
@@ -340,7 +335,7 @@ function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefin
   return nearest(name, names)
 }
 
-/** Whether something of the task would be lost or paid for again. */
+/** Whether recorded work of the task would be lost or paid for again. */
 function hasRecord({ attempts, nested, output }: TaskState): boolean {
   return attempts.length > 0 || nested.length > 0 || output !== undefined
 }
@@ -366,7 +361,7 @@ function taskIn(crew: CrewDefinition, name: string): TaskDefinition | undefined 
   return crew.tasks.find((task) => task.name === name)
 }
 
-/** The task that has the name now, or had it. */
+/** Returns the task that has the name now, or had it before. */
 function taskNow(crew: CrewDefinition, name: string): TaskDefinition | undefined {
   return taskIn(crew, name) ?? crew.tasks.find(({ was }) => was.includes(name))
 }

@@ -16,18 +16,18 @@ import { currentAddress } from './compare-tasks.ts'
 
 export interface NewRun {
   readonly run: string
-  /** Set for child runs. Default: a new one. */
+  /** Default: a new one. Child runs have a derived one. */
   readonly incarnation?: string | undefined
   readonly inputs: Inputs
   /** The caller's inputs, if `beforeKickoff` or the schema changed them. */
   readonly given?: Inputs | undefined
-  /** Contents of files that were read for this call. Those of other files are copied from the parent run. */
+  /** Files that were read for this call, by hash. Other files are copied from the run that this run is forked from. */
   readonly files?: Files | undefined
   readonly by?: string | undefined
   /** The run stops after this task. */
   readonly through?: string | undefined
   readonly priority?: Priority | undefined
-  /** More fields of `run.created`, for forks, child runs and reused outputs. */
+  /** Other fields of `run.created`, for forks, child runs and reused outputs. */
   readonly origin?: RunOrigin
   /** Appended together with `run.created`. */
   readonly entries?: readonly NewEntry[]
@@ -39,8 +39,8 @@ export type RunOrigin = Pick<
 >
 
 /**
- * Returns undefined, and writes nothing, if the run exists. RUN_HELD if this process executes a run with this id.
- * `within`: for a child run, the tree whose lease it is created under.
+ * Creates a run under a lease. Returns undefined, and writes nothing, if a run with this id exists. Rejects with
+ * RUN_HELD if this process executes such a run. `within`: for a child run, the tree under whose lease it is created.
  */
 export async function createRun(
   engine: Engine,
@@ -54,12 +54,12 @@ export async function createRun(
   const { state, hash, encoded, batch } = await firstBatch(engine, crew, fresh, within?.lease.token ?? 1)
   const free = within ? () => {} : reserveRun(engine, fresh.run)
   try {
-    const asked = within?.lease ?? { owner, ttlMs: leaseMs }
-    const lease = await requestLease(world, async () => (await store.create(listingRow(state), batch, asked)).lease)
+    const claim = within?.lease ?? { owner, ttlMs: leaseMs }
+    const lease = await requestLease(world, async () => (await store.create(listingRow(state), batch, claim)).lease)
     if (lease) {
       engine.appended?.(fresh.run, encodedEntries(encoded))
-      const unit = within ?? openLeasedTree(engine, lease, free)
-      return openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), made, ownsTree: !within })
+      const tree = within ?? openLeasedTree(engine, lease, free)
+      return openHold(engine, tree, { state, hash }, { ...patienceOf(crew, fresh.run), made, ownsTree: !within })
     }
   } catch (error) {
     free()
@@ -70,11 +70,11 @@ export async function createRun(
 }
 
 export interface QueuedRun extends NewRun {
-  /** No worker starts the run before. */
+  /** No worker starts the run before this time. */
   readonly notBefore?: Date | undefined
 }
 
-/** Creates a run for a worker. Returns false, and writes nothing, if the run exists. */
+/** Creates a run for a worker. Returns false, and writes nothing, if a run with this id exists. */
 export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: QueuedRun): Promise<boolean> {
   const { notBefore } = fresh
   const queued = { queued: true as const, ...defined({ notBefore: notBefore?.toISOString() }) }
@@ -153,7 +153,7 @@ type Declarable = { readonly [K in keyof DeclaredTask]: DeclaredTask[K] | undefi
   'name' | 'id' | 'description'
 >
 
-/** While a run is executed, calls wait as long as an outage lasts. */
+/** Returns the patience of an executing run: store calls wait out an outage of any length, and it is logged. */
 export function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'onOutage'> {
   return { onOutage: (message) => logger.warn(`run ${run}: ${message}`) }
 }

@@ -1,5 +1,5 @@
-// How a process's work on a run ends: it records so in the journal, unless the hold is lost, in which case nothing more
-// may be written.
+// Ends this process's work on a run: records a failure, a stop or a suspension in the journal. If the hold is lost,
+// nothing more may be written.
 import { maxBackoffSeconds } from '../definition.ts'
 import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
@@ -21,12 +21,15 @@ import { refusesDecisions, tasksChangedError } from './compare-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import { activeChildren, type ChildRun } from '../../journal/state/tally.ts'
 
-/** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
+/** Why a hold ends when the caller stops the run, by Ctrl-C or a signal. The run is suspended. */
 export const stopped: unique symbol = Symbol('stopped')
-/** The same, of a process that leaves its runs to others. */
+/** Why a hold ends when a worker shuts down. The run goes back to the queue. */
 export const handedBack: unique symbol = Symbol('handed back')
 
-/** The state of the run; rejects when it failed, was cancelled or was lost. `watching` ends with the hold. */
+/**
+ * Ends the work and releases the run. Resolves with its state; rejects if the run failed, was cancelled or was lost.
+ * `watching` ends with the hold.
+ */
 export async function endRun(
   life: Life,
   failure: { readonly error: unknown } | undefined,
@@ -43,21 +46,22 @@ export async function endRun(
   }
   if (failed?.code === 'LEASE_LOST') await reportAfterTakeover(life)
   const state = messages > 0 ? await withLateMessages(life) : life.state
-  // read back, since the hold's own state may be ahead of the journal when the store failed
+  // if the store failed, the hold's own state may be ahead of the journal, so its status doesn't count
   if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelledError(state.run)
   if (failed) throw failed
-  if (!life.parent) refuseOrphaned(life, orphanedIn(state))
+  if (!life.parent) reportOrphaned(life, orphanedIn(state))
   return state
 }
 
-/** Found while the run was executed, in a child run. A worker leaves the run parked; a caller is refused. */
-function refuseOrphaned({ crew, state, options }: Life, orphaned: readonly OrphanedTask[]): void {
+/** Reports orphaned tasks that were found in a child run during the execution: to a caller as an error. */
+function reportOrphaned({ crew, state, options }: Life, orphaned: readonly OrphanedTask[]): void {
   if (orphaned.length === 0) return
   const error = tasksChangedError(crew, state.run, orphaned)
   if (!options.handsBack) throw error
   warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })
 }
 
+/** Records why the execution ended early. Returns the error for the caller, if any. */
 async function recordEnd(life: Life, error: unknown): Promise<RepriseError | undefined> {
   const { crew, state, signal } = life
   const { reason } = signal
@@ -75,7 +79,7 @@ async function recordEnd(life: Life, error: unknown): Promise<RepriseError | und
   }
 }
 
-/** The failure, as the caller gets it. A hold that is lost, or a run that is cancelled, records nothing. */
+/** Records a failure and returns the error for the caller. Records nothing if the hold is lost or the run cancelled. */
 async function recordFailure(life: Life, error: unknown): Promise<RepriseError> {
   const { state, signal, options } = life
   const { run } = state
@@ -87,7 +91,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   const reason = redact(known?.reason ?? messageOf(error))
   const next = options.next === null ? undefined : (options.next ?? known?.next ?? { type: 'resume', runId: run })
   const details = { runId: run, task, tasks, next, cause: known?.cause ?? error }
-  // an outage fails no run: it stays as its journal has it
+  // an outage doesn't fail the run, which stays as its journal has it
   if (code === 'STORE_UNAVAILABLE') return new RepriseError(code, reason, details)
   if (code === 'LEASE_LOST') return new RepriseError(code, reason, { ...details, next: undefined })
   if (code === 'RUN_ENDED') return runCancelledError(run)
@@ -116,30 +120,30 @@ interface NextTry {
   readonly progress?: true
 }
 
-/** When a worker tries again, if that may help. A run that works for another is tried again with that one. */
+/** Returns when a worker retries the run, if that may help. A child run is retried with its root. */
 async function nextTry(life: Life, code: ErrorCode, error: unknown): Promise<NextTry> {
   const { crew, state, parent: outer, engine } = life
   if (outer || !crew.retries) return {}
   const { times, backoff } = crew.retries
-  const progress = state.failedAt !== undefined && (await progressSince(life, state.failedAt))
+  const progress = state.failedAt !== undefined && (await childrenProgressed(life, state.failedAt))
   const failures = progress ? 0 : state.failures
-  const said = progress ? { progress } : {}
-  if (!errorCodes[code].retry || isDecidedByPerson(error) || failures >= times) return said
+  const progressField = progress ? { progress } : {}
+  if (!errorCodes[code].retry || isDecidedByPerson(error) || failures >= times) return progressField
   const seconds = Math.min(backoff * 2 ** failures, maxBackoffSeconds)
-  return { ...said, retryAt: new Date((await engine.store.now()) + seconds * 1000).toISOString() }
+  return { ...progressField, retryAt: new Date((await engine.store.now()) + seconds * 1000).toISOString() }
 }
 
-/** In the runs of its tasks. Its own progress is in its own journal. */
-async function progressSince({ engine, state, childRuns: within }: Life, time: string): Promise<boolean> {
+/** Whether the child runs have made progress since then. The progress of the run itself is in its state. */
+async function childrenProgressed({ engine, state, childRuns: within }: Life, time: string): Promise<boolean> {
   try {
     return await hasProgress(state, time, childReader(engine.store, within))
   } catch {
-    // a run that cannot be read has got no further
+    // an unreadable run has made no progress
     return false
   }
 }
 
-/** The state with the messages that came while the lease was still held. */
+/** Records the messages that arrived while the lease was released, and returns the state with them. */
 async function withLateMessages({ engine, state }: Life): Promise<RunState> {
   if (state.status !== 'suspended' && state.status !== 'failed') return state
   if (!(await recordLateMessages(engine, state.run))) return state
@@ -153,26 +157,26 @@ function isCancelled(reason: unknown): boolean {
   return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
 }
 
-/** Adds the task to the error, at each level of nested crews: the message itself doesn't name it. */
+/** Adds the task, which the message doesn't name, to the error; called at each level of nested crews. */
 export function withFailedTask(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
     return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })
-  // an outage of the store is not the task's failure, nor is a refused decision
+  // neither an outage of the store nor a refused decision is a failure of the task
   const isRefused = error.code === 'OPTION_INVALID' && error.runId !== undefined
   if (error.code === 'STORE_UNAVAILABLE' || isRefused) return error
   const { code, reason, runId, next, cause = error } = error
   return new RepriseError(code, reason, { runId, tasks: [task, ...(error.tasks ?? [])], next, cause })
 }
 
-// Why a run is suspended, found when nothing of it can advance. An orphaned task of a child run comes first: answers
-// alone do not continue that run.
-
-/** The entry of a run in which these tasks wait. */
+/**
+ * Returns the entry that suspends a run in which these tasks wait and nothing can advance. Orphaned tasks of a child
+ * run are the first reason, since answers alone do not continue that run.
+ */
 export async function suspension(life: Life, waiting: readonly string[]): Promise<NewEntry> {
   const { state } = life
   const type = 'run.suspended'
   const children = waiting.flatMap((name) => activeChildren(state, name))
-  const orphaned = await orphanedUnder(life, children)
+  const orphaned = await orphanedInChildren(life, children)
   if (orphaned.length > 0) return { type, reason: 'tasks-changed', orphaned }
   const open = openQuestions(state)
   if (open.length > 0)
@@ -181,8 +185,8 @@ export async function suspension(life: Life, waiting: readonly string[]): Promis
   return { type, reason: 'parent' }
 }
 
-/** A function may have ceased to kick off a run that is there. */
-async function orphanedUnder(
+/** Returns the orphaned tasks of child runs, except runs that a function no longer kicks off. */
+async function orphanedInChildren(
   { engine, childRuns: within, kickedOff }: Life,
   children: readonly ChildRun[],
 ): Promise<OrphanedTask[]> {

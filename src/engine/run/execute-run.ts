@@ -1,9 +1,8 @@
 // Executes a run from the end of its journal until it is completed, suspended, failed, or handed back to the workers
-// because its time is up. The order of tasks depends on the record, never on timing: a task starts when everything in
-// its context is done and, in a sequential crew, when every earlier task that is not async is done. Several may be in
-// progress at once. When a task fails, no other starts, and tasks in progress end after their current step, so that
-// paid work is recorded; with `onTaskFailure: 'continue'`, the run continues and skips the tasks whose context names
-// it.
+// because its time is up. The order of tasks depends on the journal, never on timing: a task starts when everything in
+// its context is done and, in a sequential crew, every earlier task that is not async. Several may be in progress at
+// once. When a task fails, no other task starts, and tasks in progress end after their current step, so that paid work
+// is recorded; with `onTaskFailure: 'continue'`, only the tasks with the failed task in their context are skipped.
 import type { NewEntry } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
@@ -25,7 +24,7 @@ import { recordChildMessages } from '../inbox/send-message.ts'
 import { canContinue } from '../task/children.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 
-/** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
+/** Resolves with the state of a completed or suspended run; rejects if it failed, was cancelled or lost its lease. */
 export async function executeRun(
   hold: Hold,
   crew: CrewDefinition,
@@ -42,7 +41,7 @@ export async function executeRun(
   const watching = watchInbox(life)
   let failure: { readonly error: unknown } | undefined
   try {
-    // messages that came while the run was about to end are handled first
+    // `end` returns false if a message arrived meanwhile, which is handled first
     while (!(await life.end(await executeTasks(life))));
   } catch (error) {
     failure = { error }
@@ -53,8 +52,8 @@ export async function executeRun(
 }
 
 /**
- * Executes what can be executed, and returns the entry with which the run ends or pauses. Rejects with the first
- * failure.
+ * Executes all tasks that can be executed, and returns the entry with which the run ends or pauses. Rejects with the
+ * first failure.
  */
 async function executeTasks(life: Life): Promise<NewEntry> {
   const { crew, state, signal, waker } = life
@@ -65,7 +64,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
 
   const begin = (task: TaskDefinition): void => {
     schedule.begin(task)
-    const over = executeTask(life, task)
+    const execution = executeTask(life, task)
       .then(
         (outcome) => void (outcome === 'suspended' && schedule.wait(task)),
         async (error: unknown) => {
@@ -78,41 +77,42 @@ async function executeTasks(life: Life): Promise<NewEntry> {
         running.delete(task.name)
         waker.notify()
       })
-    running.set(task.name, over)
+    running.set(task.name, execution)
   }
 
   try {
     for (;;) {
       signal.throwIfAborted()
-      // a notification from here on makes it look again
+      // from here on, a notification causes another round
       waker.consume()
-      // a person's edit waits until no task is in progress that it would invalidate; until then nothing new is started
+      // a person's edit waits until no task is in progress, whose work it could invalidate; no new task starts before
+      // it
       const inbox = await drainInbox(life, { edits: running.size === 0 })
       signal.throwIfAborted()
       if (life.failure && running.size === 0) throw life.failure.error
       const { seq } = state
-      const turned = schedule.turned()
-      await writeOutputFiles(life, turned)
+      const changed = schedule.changed()
+      await writeOutputFiles(life, changed)
       await callOnStep(life)
-      await unlessAborted(callTaskCallbacks(life, turned), signal)
+      await unlessAborted(callTaskCallbacks(life, changed), signal)
       for (const task of await childrenToContinue(life, schedule.waiting())) schedule.continue(task)
       const ready = life.failure || inbox.editsWait || running.size >= crew.concurrency ? undefined : schedule.next()
-      const over = life.tree.slice.over || (ready !== undefined && isTimeUp(life.tree.slice, life.engine.world))
-      if (over && running.size === 0) return { type: 'run.yielded' }
-      if (ready && !over) {
-        let done: NewEntry | undefined
+      const isOver = life.tree.slice.over || (ready !== undefined && isTimeUp(life.tree.slice, life.engine.world))
+      if (isOver && running.size === 0) return { type: 'run.yielded' }
+      if (ready && !isOver) {
+        let entry: NewEntry | undefined
         try {
-          done = await unlessAborted(entryWithoutExecution(life, ready), signal)
+          entry = await unlessAborted(entryWithoutExecution(life, ready), signal)
         } catch (error) {
           if (await continuesWithoutTask(life, ready, error)) continue
           throw error
         }
-        if (done) await life.append([done])
+        if (entry) await life.append([entry])
         else begin(ready)
       } else if (running.size > 0) {
         await waker.wait()
       } else if (!life.failure && !inbox.editsWait) {
-        // if anything was recorded meanwhile, as while callbacks ran, look once more
+        // look once more if anything was recorded in this round, for example by a callback
         if (state.seq === seq) break
       }
     }
@@ -130,12 +130,12 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   return { type: 'run.completed' }
 }
 
-/** Whether the run continues without the task, which has failed. */
+/** Records a task's failure if the run continues without the task; otherwise returns false. */
 async function continuesWithoutTask(life: Life, { name }: TaskDefinition, error: unknown): Promise<boolean> {
   return !life.signal.aborted && continueWithoutTask(life, name, withFailedTask(error, name))
 }
 
-/** The entry of a task that its condition skips, or whose output already exists. */
+/** Returns the entry of a task that is skipped, or that inherits a stored output. */
 async function entryWithoutExecution(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   if (task.when) await life.ready()
   return (await skipEntry(life, task)) ?? (await inheritanceEntry(life, task))
@@ -143,30 +143,30 @@ async function entryWithoutExecution(life: Life, task: TaskDefinition): Promise<
 
 type LifeOptions = Pick<Life, 'crew' | 'options' | 'tracing' | 'parent' | 'executeRun'>
 
-function newLife(hold: Hold, given: LifeOptions): Life {
-  if (!given.parent) hold.tree.slice.until = given.options.until
+function newLife(hold: Hold, parts: LifeOptions): Life {
+  if (!parts.parent) hold.tree.slice.until = parts.options.until
   const kickedOff = new Map<string, CrewDefinition>()
   return {
     ...hold,
-    ...given,
+    ...parts,
     failure: undefined,
     waker: createNotifier(),
     asked: new Map(),
     kickedOff,
-    earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, ...given }),
+    earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, ...parts }),
     warned: new Set(),
     keys: new Map(),
     unwritten: new Map(),
-    childRuns: given.parent?.within ?? hold.engine.within ?? new Map(),
-    told: { seq: hold.state.told ?? 0 },
+    childRuns: parts.parent?.within ?? hold.engine.within ?? new Map(),
+    reported: { seq: hold.state.told ?? 0 },
     queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
   }
 }
 
-// Reads the inbox whenever a message may have come, so that a cancellation does not wait for the model: the store hints
-// at it, or says so when something is written or a lease renewed.
+// Reads the inbox during the execution, so that a cancellation does not wait for the model. Hints from the store, and
+// the message counts that appends and renewals return, show when there may be messages.
 
-/** Resolves when the life is over. */
+/** Reads messages until the life is over. */
 async function watchInbox(life: Life): Promise<void> {
   await Promise.all([followHints(life), readMail(life)])
 }
@@ -175,7 +175,7 @@ async function followHints({ engine, state, signal, hint }: Life): Promise<void>
   try {
     for await (const _ of engine.store.watch(state.run, signal, 'messages')) hint()
   } catch {
-    // the store can no longer be watched; what it answers to writes and renewals is left
+    // without hints, the message counts of appends and renewals remain
   }
 }
 
@@ -184,7 +184,7 @@ async function readMail(life: Life): Promise<void> {
   try {
     for (;;) {
       await mail.wait(signal)
-      // no other hint may come for a long time
+      // retried after a failure, since the next hint may take long
       while (!(await readInbox(life))) await engine.world.sleep(1_000, signal)
     }
   } catch {
@@ -192,11 +192,11 @@ async function readMail(life: Life): Promise<void> {
   }
 }
 
-/** False when the inbox could not be read. */
+/** Reads the inbox. Returns false if that failed, unless the life is over. */
 function readInbox(life: Life): Promise<boolean> {
   return drainInbox(life, { edits: false }).then(
     () => {
-      // what came may be for a run that works for this one
+      // the message may be for a child run
       life.waker.notify()
       return true
     },
@@ -204,9 +204,7 @@ function readInbox(life: Life): Promise<boolean> {
   )
 }
 
-// Tasks that wait for a child run, while other tasks of the run are in progress.
-
-/** The waiting tasks whose child runs can continue. */
+/** Records messages for child runs, and returns the waiting tasks whose child runs can continue. */
 async function childrenToContinue(life: Life, waiting: readonly string[]): Promise<string[]> {
   const { state, engine, mailBelow } = life
   if (waiting.length === 0 || !mailBelow.consume()) return []

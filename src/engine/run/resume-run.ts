@@ -1,8 +1,8 @@
-// How a run that exists is continued, in steps that the caller takes one after another:
+// Continues an existing run, in steps that the caller takes one after another:
 //
-//   openRun → (the caller looks at the state) → prepareResume → (the caller checks, plans, asks) → enterRun
+//   openRun → (the caller reads the state) → prepareResume → (the caller checks, plans, asks) → enterRun
 //
-// Until enterRun nothing is written, unless the run is parked. A caller that stops in between releases the hold.
+// Before enterRun, nothing is written, unless prepareResume parks the run. A caller that stops early releases the hold.
 import { defined } from '../../base/options.ts'
 import type { DeclaredTask, Limit, TaskListChanges, DispatchedBy } from '../../journal/entries.ts'
 import { isHandEdited, tasksToRedo, withTaskChanges } from '../../journal/state/change-tasks.ts'
@@ -28,16 +28,17 @@ import { deathLimit } from '../../stores/rules/ready.ts'
 import type { Lease, RunRow, Store } from '../../stores/store.ts'
 import { patienceOf, taskDeclarations, taskDeclaration } from './create-run.ts'
 
-/** A run as this process opened it. */
+/** A run that this process has opened. */
 export interface OpenedRun {
   readonly state: RunState
-  /** The right to continue it; undefined if the run needs nothing more here. */
+  /** The right to continue the run; undefined if there is nothing left to execute here. */
   readonly hold: Hold | undefined
 }
 
 /**
- * Takes the lease of a run and reads it. A completed run is only read, without a lease. RUN_HELD names the holder;
- * RUN_NOT_FOUND; RUN_CANCELLED; JOURNAL_DAMAGED if the format is unknown.
+ * Takes the lease of a run and reads the run. A completed run is only read, without a lease. Rejects with
+ * RUN_NOT_FOUND, RUN_CANCELLED, RUN_HELD, which names the holder, or JOURNAL_DAMAGED if the journal's format is
+ * unknown.
  */
 export async function openRun(
   engine: Engine,
@@ -52,7 +53,7 @@ export async function openRun(
   if (isEnded(row.status)) {
     const { state } = await readRun(store, run)
     checkResumable(crew, state)
-    // a person may have edited the journal of a completed run, which then continues
+    // otherwise a person has undone a task in the journal by hand, and the run continues
     if (state.status === 'completed') return { state, hold: undefined }
   }
   const free = await reserveRunInTurn(engine, run)
@@ -60,7 +61,7 @@ export async function openRun(
     const acquire = (): Promise<Lease> => store.acquire(run, world.owner, world.leaseMs)
     const tree = openLeasedTree(engine, claimed.lease ?? (await requestLease(world, acquire)), free)
     try {
-      // read after the lease was taken: from here on only this process can append
+      // read only now that the lease is taken, and no other process can append
       const read = await readRun(store, run)
       checkResumable(crew, read.state)
       const hold = openHold(engine, tree, read, { ...patienceOf(crew, run), ownsTree: true })
@@ -75,7 +76,7 @@ export async function openRun(
   }
 }
 
-/** Opens a child run under the lease of its root. RUN_CANCELLED. */
+/** Opens a child run under the lease of its root. Rejects with RUN_CANCELLED if it was cancelled. */
 export async function openChild(
   engine: Engine,
   crew: CrewDefinition,
@@ -94,21 +95,25 @@ export interface ResumeChoices {
   readonly changed?: ChangedPolicy | undefined
   /** The task after which the run stops. */
   readonly through?: string | undefined
-  /** Claimed by a worker: the run keeps its `through`, and is parked where a caller would be refused. */
+  /** A worker claimed the run. It keeps its `through`, and is parked where a resume would be refused. */
   readonly isClaimed?: boolean
 }
 
-/** How a run is continued: with the changes to its task list since it was last executed. */
+/** How a run is continued. */
 export interface Resumption {
-  /** The state with these changes. */
+  /** The state with `changes` applied. */
   readonly state: RunState
+  /** Changes to the task list since the run was last executed. */
   readonly changes: TaskListChanges | undefined
+  /** The task after which the run stops. */
   readonly through: string | undefined
 }
 
 /**
- * Compares the run with the tasks that the crew has now. Undefined: the run was parked instead, since every process
- * that resumed it died, or since its recorded work has no task. TASKS_CHANGED, DEFINITION_CHANGED, RUN_MOVED.
+ * Compares the run's tasks with the crew's. Returns undefined if the run was parked instead, because every process
+ * that resumed it died, or because it has recorded work for which the crew has no task. Rejects with TASKS_CHANGED if
+ * a caller must decide about such work, or refuses all changes; with OPTION_INVALID if a decision is about an unknown
+ * task; with RUN_MOVED if the run was moved to another store.
  */
 export async function prepareResume(
   hold: Hold,
@@ -125,21 +130,24 @@ export async function prepareResume(
     warnOf(crew, { facts, next })
     return undefined
   }
-  const { changes, orphaned: found } = await compareTasks(crew, state, decisions, engine.store)
-  const stop = isClaimed ? currentThrough(state, changes) : through
-  const isThere = !isClaimed || stop === undefined || crew.tasks.some(({ name }) => name === stop)
-  const orphaned = isThere ? found : [...found, { task: stop, holds: ['the run stops after it'] }]
+  const compared = await compareTasks(crew, state, decisions, engine.store)
+  const { changes } = compared
+  const last = isClaimed ? currentThrough(state, changes) : through
+  const hasLast = !isClaimed || last === undefined || crew.tasks.some(({ name }) => name === last)
+  const orphaned = hasLast
+    ? compared.orphaned
+    : [...compared.orphaned, { task: last, holds: ['the run stops after it'] }]
   if (orphaned.length > 0) {
     const isChild = parentRunId(state.run) !== undefined
     const error = tasksChangedError(crew, state.run, orphaned, decisions)
     if (!isClaimed && !isChild) throw error
     await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
-    // the parent of a child run reports it, with its own decision
+    // for a child run, the parent reports it
     if (!isChild) warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })
     return undefined
   }
   if (changed === 'refuse') refuseChanges(state, changes)
-  return { state: withTaskChanges(state, changes), changes, through: stop }
+  return { state: withTaskChanges(state, changes), changes, through: last }
 }
 
 /** Records that this process continues the run. */
@@ -151,7 +159,7 @@ export async function enterRun(
 ): Promise<void> {
   const { state, engine } = hold
   const tasks = taskDeclarations(crew, state.inputs)
-  const same = digest(tasks as never) === digest(recordedDeclarations(state) as never)
+  const areEqual = digest(tasks as never) === digest(recordedDeclarations(state) as never)
   const edited = isHandEdited(state)
     ? {
         missing: [...state.missing],
@@ -160,12 +168,12 @@ export async function enterRun(
       }
     : undefined
   const version = crew.version === state.version ? undefined : crew.version
-  const resumed = { via, version, through, tasks: same ? undefined : tasks, changes, budget, edited }
+  const resumed = { via, version, through, tasks: areEqual ? undefined : tasks, changes, budget, edited }
   await hold.append([{ type: 'run.resumed', owner: engine.world.owner, ...defined(resumed) }])
   await cancelRemovedTasks(hold)
 }
 
-/** Continues an opened run without asking anyone. Without a hold in the result, the run needs nothing more here. */
+/** Prepares and enters an opened run, without asking. Without a hold in the result, nothing is left to execute. */
 export async function continueRun(
   opened: OpenedRun,
   crew: CrewDefinition,
@@ -179,7 +187,7 @@ export async function continueRun(
   return { state, hold: resumption && hold }
 }
 
-/** Releases the run if `work` fails. */
+/** Does `work`, and releases the run if it fails. */
 export async function orRelease<T>({ hold }: OpenedRun, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -189,7 +197,7 @@ export async function orRelease<T>({ hold }: OpenedRun, work: () => Promise<T>):
   }
 }
 
-/** The task after which the run stops, under the name that it has now. */
+/** Returns the current name of the task after which the run stops. */
 function currentThrough(
   { through }: RunState,
   { renamed = {}, removed = [] }: TaskListChanges = {},
@@ -199,15 +207,17 @@ function currentThrough(
 }
 
 /**
- * Whether the run is what ends its processes. It takes two witnesses: the journal, with five lives in a row that were
- * cut off, and the store, with as many deaths (rules/ready.ts). A process that was paused, or left while the store was
- * away, cuts a life off without a death; a claim whose answer is lost may count as a death, but begins no life.
+ * Whether the run seems to kill its processes. Journal and store must agree: the journal with `deathLimit` lives in a
+ * row that were cut off, the store with as many deaths (rules/ready.ts). Either alone may err: a process that was
+ * paused, or stopped during an outage of the store, cuts a life off without dying; a claim whose reply was lost may
+ * count as a death, but begins no life.
  */
 async function isFatal(store: Store, { run, status, fruitless }: RunState): Promise<boolean> {
   if (status !== 'running' || fruitless < deathLimit || parentRunId(run) !== undefined) return false
   return (await store.tries(run)).deaths >= deathLimit
 }
 
+/** Throws if the crew cannot continue the run: RUN_CANCELLED, or the errors of `checkReadable`. */
 export function checkResumable(crew: CrewDefinition, state: RunState): void {
   checkReadable(state, crew.name)
   if (state.status === 'cancelled') throw runCancelledError(state.run)

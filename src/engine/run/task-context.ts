@@ -1,5 +1,6 @@
-// What the earlier tasks of a run gave, as their schemas parse it, for code that depends on it. Code is given what is
-// declared, and everything it is given is in a fingerprint (given-fields.ts).
+// What a task depends on at its turn: whether it is skipped, the outputs of earlier tasks for code that receives them,
+// the fingerprints of these, and which attempt to continue. Code receives only what is declared, and all of that is in
+// a fingerprint.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, StoredOutput, Fingerprint, EntryBodies } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
@@ -16,15 +17,16 @@ import { tasksNamed, waitsFor } from './task-scheduler.ts'
 import { changedFields, explainChange } from '../../journal/describe.ts'
 import { digest } from '../../journal/hash.ts'
 import { isMissing } from '../../journal/state/tally.ts'
-import { attemptNumber, attemptPath } from '../../journal/paths.ts'
+import { attemptNumber, attemptPath, rootRunId } from '../../journal/paths.ts'
+import { warnOf } from '../warn-of.ts'
 import { refusedAnswer, revisedAnswer } from '../model/engine-prompts.ts'
 
 /**
- * The entry that skips the task, because its context names a failed task or because its condition does not hold.
- * TASK_FAILED when the condition throws.
+ * Returns the entry that skips the task, if a task in its context failed or its condition does not hold. Rejects with
+ * TASK_FAILED if the condition throws or doesn't return a boolean.
  */
 export async function skipEntry(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
-  // once the task is started, its condition has held, and is not asked again
+  // a started task's condition has held, and is not evaluated again
   if ((life.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
   const failed = task.anyContext ? [] : failedBefore(life.state, task)
   if (failed.length > 0) {
@@ -32,14 +34,14 @@ export async function skipEntry(life: Life, task: TaskDefinition): Promise<NewEn
     return { type: 'task.skipped', path: task.name, reason, failed }
   }
   if (!task.when) return undefined
-  // never by timing: an async task that it does not wait for may or may not be done
-  const soFar = await buildContext(life, waitsFor(life.crew, task))
+  // only tasks that it waits for: whether another async task is done depends on timing
+  const context = await buildContext(life, waitsFor(life.crew, task))
   const { when } = task
   const fails = (what: string, cause?: unknown): RepriseError =>
     new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name, cause })
   let holds: unknown
   try {
-    holds = await when(soFar)
+    holds = await when(context)
   } catch (error) {
     throw fails(`threw: ${redact(messageOf(error))}`, error)
   }
@@ -49,7 +51,7 @@ export async function skipEntry(life: Life, task: TaskDefinition): Promise<NewEn
   return { type: 'task.skipped', path: task.name, reason: 'its condition does not hold', ...condition }
 }
 
-/** The failed tasks without which its context is not there. */
+/** Returns the failed tasks because of which outputs in the task's context are missing. */
 function failedBefore({ tasks }: RunState, { context }: TaskDefinition): string[] {
   const failed = context.flatMap((name) => {
     const task = tasks.get(name)
@@ -58,7 +60,7 @@ function failedBefore({ tasks }: RunState, { context }: TaskDefinition): string[
   return [...new Set(failed)]
 }
 
-/** What a task that is a function or a crew is given: the outputs in its context. */
+/** Returns what a function task or nested crew receives: the inputs and the outputs in its context. */
 export function contextFor(life: Life, task: TaskDefinition): Promise<ConditionContext> {
   return buildContext(life, tasksNamed(life.crew, task.context))
 }
@@ -80,8 +82,8 @@ async function buildContext({ state, engine }: Life, earlier: readonly TaskDefin
 }
 
 /**
- * Through the schema, live and on restore alike. What does not (or no longer) fit the code's schema is in `raw`, not
- * here.
+ * Returns an output as its task's schema parses it; undefined if it no longer fits that schema. New and recorded
+ * outputs are parsed alike.
  */
 export async function parsedOutput(
   output: Pick<StoredOutput, 'raw' | 'structured' | 'within'>,
@@ -96,12 +98,13 @@ export async function parsedOutput(
   return parsed.ok ? parsed.value : undefined
 }
 
-// What a task's condition saw when it was asked. That is not part of the task's fingerprint: an output is the same,
-// whatever allowed it. But when the condition would see something else, it is asked again, and what it decided is
-// reported as stale until then.
+// What a task's condition depended on when it was evaluated. It is not part of the task's fingerprint, since the
+// decision to execute a task doesn't change its output. If it changes, the decision is stale until the condition is
+// evaluated again.
 
 /**
- * For the entry that follows from its decision: all inputs, and the outputs of the tasks that its own task waits for.
+ * Returns the field for the entry that follows from a condition: digests of all inputs, and of the outputs of the tasks
+ * that its task waits for.
  */
 export function conditionFingerprint(
   crew: CrewDefinition,
@@ -119,7 +122,7 @@ export interface FieldChanges {
 
 export const noChange: FieldChanges = { fields: [], reasons: [] }
 
-/** What the condition would now see differently. A person's value was not decided by a condition. */
+/** Returns what has changed of everything that the condition depended on. A person's value has no condition. */
 export function conditionChange(
   crew: CrewDefinition,
   task: TaskDefinition,
@@ -127,7 +130,7 @@ export function conditionChange(
   inputs: Inputs,
   outputs: Outputs,
 ): FieldChanges {
-  // it was not asked about a task that was skipped because another one failed
+  // `failed`: the task was skipped without evaluating its condition, because another task failed
   if (!task.when || known?.failed || !(known?.status === 'skipped' || known?.output?.fingerprint)) return noChange
   if (!known.condition) return { fields: ['condition'], reasons: ['condition added'] }
   const now = conditionFields(crew, task, inputs, outputs)
@@ -138,16 +141,16 @@ export function conditionChange(
 }
 
 function conditionFields(crew: CrewDefinition, task: TaskDefinition, inputs: Inputs, outputs: Outputs): Fingerprint {
-  const given = contextFields(waitsFor(crew, task), outputs)
-  const fields = [...Object.entries(inputs).map(([name, value]) => [`input:${name}`, value] as const), ...given]
+  const inputFields = Object.entries(inputs).map(([name, value]) => [`input:${name}`, value] as const)
+  const fields = [...inputFields, ...contextFields(waitsFor(crew, task), outputs)]
   return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)]))
 }
 
-// What code is given of other tasks, as fields of a fingerprint: their outputs, and the schemas that parse them. A
-// model is given only the texts; a function sees what the other task's schema makes of one, so an equal text under
-// another schema is a different value to it.
+// What code receives from other tasks, as fields of a fingerprint: their outputs, and the schemas that parse them. A
+// model receives only texts. A function receives parsed values, so an equal text under another schema is a different
+// value.
 
-/** The outputs of all tasks of a run, as they are when they are looked up. */
+/** Returns a live view of the outputs of all tasks of a run. */
 export function runOutputs(state: Pick<RunState, 'tasks'>): Required<Outputs> {
   return {
     get: (name) => state.tasks.get(name)?.output,
@@ -158,14 +161,14 @@ export function runOutputs(state: Pick<RunState, 'tasks'>): Required<Outputs> {
   }
 }
 
-/** Those of these tasks that have no output because one failed. */
+/** Returns which of these tasks have no output because of a failure. */
 export function missingOutputs(names: readonly string[], outputs: Outputs): string[] {
   return names.filter((name) => outputs.lacks?.(name))
 }
 
-/** `tasks` in the crew's order: the last of them is `previous`. */
+/** Returns the fields for the outputs of `tasks`, which are in the crew's order. */
 export function contextFields(tasks: readonly TaskDefinition[], outputs: Outputs): [field: string, value: Json][] {
-  const given = tasks.flatMap((task): [string, Json][] => {
+  const outputFields = tasks.flatMap((task): [string, Json][] => {
     const output = outputs.get(task.name)
     if (!output) return []
     const value: Json = isPlainText(output, task) ? output.raw : { json: output.raw }
@@ -179,17 +182,20 @@ export function contextFields(tasks: readonly TaskDefinition[], outputs: Outputs
   const missing = missingOutputs(names, outputs)
   return [
     ['context', names],
-    ...given,
+    ...outputFields,
     ...(missing.length > 0 ? [['missing context', missing] satisfies [string, Json]] : []),
   ]
 }
 
-/** Whose output it is: for a nested crew whose last task was skipped, that of an earlier one of its tasks. */
+/**
+ * Returns the task that produced an output: for a nested crew whose last task was skipped, an earlier one of its
+ * tasks.
+ */
 export function outputMaker(task: Maker, { within }: Pick<StoredOutput, 'within'>): Pick<TaskDefinition, Read> {
   if (!task.child || within === undefined) return task
   const [name, ...rest] = within.split('/')
   const made = task.child.crew.tasks.find((one) => one.name === name || (name !== undefined && one.was.includes(name)))
-  // today's crew no longer has it: its output is read as plain JSON
+  // today's crew no longer has that task: its output is read as plain JSON
   if (!made) return { schema: undefined }
   return outputMaker(made, rest.length > 0 ? { within: rest.join('/') } : {})
 }
@@ -197,29 +203,32 @@ export function outputMaker(task: Maker, { within }: Pick<StoredOutput, 'within'
 type Read = 'schema' | 'reading'
 type Maker = Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'reading' | 'child'>>
 
-/** Whether an output is read as the text that it is. */
+/** Whether an output is plain text, which is not parsed. */
 function isPlainText(
   { structured }: Pick<StoredOutput, 'structured'>,
   task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,
 ): boolean {
-  // without a schema, a function may still give something other than text
+  // even without a schema, a function may return something other than text
   return task && !task.code && !task.child ? !task.schema : !structured
 }
 
-// Decides which attempt at a task to continue: the open attempt if nothing that it depends on has changed, or if the
-// caller lets it continue anyway; otherwise a new attempt. The same for agent tasks, function tasks and nested crews.
+// The attempt to continue, for agent tasks, function tasks and nested crews.
 
 interface CurrentAttempt {
-  /** The open attempt, if it is continued. */
+  /** The unfinished attempt, if it is continued. */
   readonly kept: AttemptState | undefined
-  /** For the entry of a new attempt: what has changed since the last one was started, and what the condition saw. */
+  /** For the entry of a new attempt: what has changed since the last attempt, and what the condition depended on. */
   readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
   readonly fingerprint: Fingerprint
   /** The path of a new attempt. */
   readonly next: string
 }
 
-/** DEFINITION_CHANGED when the caller refuses changes. */
+/**
+ * Decides which attempt to continue: the unfinished one if nothing that it depends on has changed, or if the caller
+ * lets it continue anyway; otherwise a new one. Throws DEFINITION_CHANGED if something changed and the caller refuses
+ * changes.
+ */
 export function currentAttempt({ state, crew, options }: Life, task: TaskDefinition): CurrentAttempt {
   const { changed = 'continue' } = options
   const fingerprint = task.fingerprint(state.inputs, runOutputs(state))
@@ -228,15 +237,14 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   const unfinished = last?.status === 'open' || last?.status === 'refused' ? last : undefined
   const reasons = unfinished ? explainChange(unfinished.fingerprint, fingerprint) : []
   const words = `has changed since it was started: ${reasons.join('; ')}`
-  const next = { type: 'resume', runId: state.run, changed: 'restart' } as const
+  const restart = { type: 'resume', runId: rootRunId(state.run), changed: 'restart' } as const
   if (reasons.length > 0 && changed === 'refuse')
-    throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next })
+    throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next: restart })
   const keeps = reasons.length === 0 || (changed === 'continue' && unfinished !== undefined && hasSteps(unfinished))
   if (reasons.length > 0) {
-    const what = keeps
-      ? "it continues as it was started; resume the run with changed: 'restart' to start it again"
-      : 'it starts again'
-    crew.logger.warn(`run ${state.run}: task ${task.name} ${words}; ${what}`)
+    const facts = `run ${state.run}: task ${task.name} ${words}`
+    if (keeps) warnOf(crew, { facts: `${facts}; it continues as it was started`, next: restart })
+    else crew.logger.warn(`${facts}; it starts again`)
   }
   return {
     kept: keeps ? unfinished : undefined,
@@ -249,25 +257,25 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   }
 }
 
-/** Whether an attempt has anything to keep: a reply, a call of the function, a child run. */
+/** Whether an attempt has recorded work: a reply, a call of the function, a child run. */
 export function hasSteps({ child, carries, pinned, turns }: AttemptState): boolean {
   if (child !== undefined || carries !== undefined) return true
   return pinned ? turns.length > 0 : turns[0]?.calls[0]?.calledAt !== undefined
 }
 
-/** The path of the next attempt. Skips used paths: lines may be removed by hand, and renamed tasks keep their paths. */
+/** Returns the path of the next attempt. Skips paths in use, for example by attempts of a renamed task. */
 function nextAttempt({ attempts, tasks }: RunState, task: string): string {
   let number = Math.max(0, ...(tasks.get(task)?.attempts ?? []).map(attemptNumber)) + 1
   while (attempts.has(attemptPath(task, number))) number += 1
   return attemptPath(task, number)
 }
 
-/** The message to the model with which the next attempt continues this refused one. */
+/** Returns the message to the model with which the next attempt continues this refused attempt. */
 export function revisionMessage({ refusal = '', refusedBy }: AttemptState): string {
   return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
 }
 
-/** How many attempts in this conversation were refused before this one, except by a person. */
+/** Counts the attempts in this conversation that were refused before this one, except by a person. */
 export function countRefusals(state: RunState, attempt: AttemptState): number {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
   if (!carried) return 0

@@ -1,5 +1,5 @@
-// Child runs as seen from their parent. Their open questions are also its questions, under the name of the task
-// (`research/q1`), so that an answer needs only the parent's id.
+// Child runs as seen from their parent: their open questions, which are also the parent's, under the name of the task
+// (`research/q1`), so that an answer needs only the parent's id; and their `once` calls.
 import { askingTask, openQuestions, type AskedQuestion, type OpenQuestion } from '../../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { activeChildren, unfinishedCrews, type ChildRun, attemptsSinceDone } from '../../journal/state/tally.ts'
@@ -13,10 +13,10 @@ import type { Engine } from '../definition.ts'
 import { callsToInherit, toOnceCall } from '../calls/once.ts'
 import { childIncarnation } from '../../read/incarnation.ts'
 
-/** Returns undefined if the run was never created, or was deleted. */
+/** Reads a child run. Resolves with undefined if it was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>
 
-/** Reads each run at most once. Known runs are read only if they are suspended and were answered since. */
+/** Returns a reader that reads each run at most once; a known run only if it is suspended and answered since. */
 export function childReader(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
   const reads = new Map<string, Promise<RunState | undefined>>()
   return async (run) => {
@@ -30,7 +30,7 @@ export function childReader(store: Store, known: ReadonlyMap<string, RunState> =
   }
 }
 
-/** Whether an unfinished child run, at any depth, has completed a task since then. */
+/** Whether an unfinished child run, at any depth, has completed a task after the time `since`. */
 export async function hasProgress(state: RunState, since: string, read: ReadChild): Promise<boolean> {
   for (const { child: run } of unfinishedCrews(state)) {
     const child = await read(run)
@@ -42,7 +42,7 @@ export async function hasProgress(state: RunState, since: string, read: ReadChil
   return false
 }
 
-/** The open questions of a run and its child runs. */
+/** Returns the open questions of a run and its child runs, with ids as seen from the run. */
 export async function openTreeQuestions(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
   if (isEnded(state.status)) return []
   const open = openQuestions(state)
@@ -62,32 +62,32 @@ export type TreeQuestion = OpenQuestion & {
   /** The parent's attempt that created the child run. */
   readonly attempt: string
   readonly answer?: Answer | undefined
-  /** It needs no answer any more. */
+  /** The question no longer needs an answer. */
   readonly withdrawn?: boolean | undefined
 }
 
-/** All questions of child runs. If two attempts have questions with equal ids, the newer question counts. */
+/** Returns all questions of child runs. If two attempts have questions with equal ids, the newer question counts. */
 export async function treeQuestions(state: RunState, read: ReadChild): Promise<TreeQuestion[]> {
   const asked = new Map<string, TreeQuestion>()
   for (const { path, task, child: run, status } of state.attempts.values()) {
     const found = run === undefined ? undefined : await read(run)
     if (!found || run === undefined) continue
-    const over = status !== 'open' || isEnded(found.status)
+    const isOver = status !== 'open' || isEnded(found.status)
     const own = [...found.questions.values()].map(({ question, askedAt, answer, withdrawn }) => {
-      // as it was when the question was asked
+      // the task as it was when the question was asked
       const asking = [askingTask(found, question.path, askedAt)]
       return { ...question, askedAt, answer, withdrawn, asking, attempt: path }
     })
     for (const question of [...own, ...(await treeQuestions(found, read))]) {
       const seen = asParentQuestion(state, { task: childAddress(task, path), path, run }, question, question.askedAt)
-      const withdrawn = question.answer === undefined && (over || question.withdrawn)
+      const withdrawn = question.answer === undefined && (isOver || question.withdrawn)
       asked.set(seen.id, { ...seen, attempt: path, ...(withdrawn ? { withdrawn } : {}) })
     }
   }
   return [...asked.values()]
 }
 
-/** A child's question in the form in which its parent asks it. */
+/** Returns a child's question as its parent asks it: with the parent's id, path and asking tasks. */
 export function asParentQuestion<Q extends AskedQuestion>(
   state: RunState,
   { task, path }: ChildRun,
@@ -98,7 +98,7 @@ export function asParentQuestion<Q extends AskedQuestion>(
   return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}`, asking }
 }
 
-/** The child run that asks a question of the parent, and the id of the question there. */
+/** Returns the child run that asks a question of its parent, and the id of the question in the child run. */
 export function childQuestion(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
   const slash = id.indexOf('/')
   const children = slash < 0 ? [] : activeChildren(state, id.slice(0, slash))
@@ -119,11 +119,11 @@ export async function canContinue(store: Store, run: string): Promise<boolean> {
   return found.some(Boolean)
 }
 
-// The `once` calls of child runs, of nested crews and of kickoffs by functions. They are copied to the parent when the
-// task is done. Until then, and for abandoned attempts, only the child runs have them, so they are read from there
-// before another child run is created. Each call is counted once: calls that a run inherited are not its own.
+// The `once` calls of child runs. They are copied to the parent when the task is done. Until then, and for abandoned
+// attempts, only the child runs have them, so they are read from there before another child run is created. Each call
+// is counted once: calls that a run inherited are not its own.
 
-/** The calls of a run's unfinished children so far. */
+/** Returns the calls of a run's unfinished children so far. */
 export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
   const unfinished = unfinishedCrews(state).map(({ task, path }) => childAddress(task, path))
   const addresses = new Set([...state.tasks.keys(), ...unfinished])
@@ -134,8 +134,8 @@ export async function callsOfOpenChildren(engine: Engine, state: RunState): Prom
 }
 
 /**
- * The calls of earlier child runs at an address: inherited from the parent of a fork, and of earlier attempts in this
- * run. `address`: the name of the task, or of a kickoff by a function (`chapters/intro`).
+ * Returns the calls of earlier child runs at an address: those inherited from the parent of a fork, and those of
+ * earlier attempts in this run. `address`: the name of the task, or of a kickoff by a function (`chapters/intro`).
  */
 export async function earlierChildCalls(engine: Engine, state: RunState, address: string): Promise<OnceCall[]> {
   const done = state.tasks.get(taskInPath(address))?.childCalls ?? []
@@ -146,7 +146,7 @@ export async function earlierChildCalls(engine: Engine, state: RunState, address
     .map((call) => ({ ...call, task: call.task.slice(address.length + 1) }))
 }
 
-/** The calls of these runs and their child runs, with tasks as seen from the parent (`research/search`). */
+/** Returns the calls of these runs and their child runs, with tasks as seen from the parent (`research/search`). */
 export async function callsOfRuns(engine: Engine, address: string, runs: readonly RunState[]): Promise<OnceCall[]> {
   const calls = await Promise.all(
     runs.map(async (run) => {
@@ -157,7 +157,10 @@ export async function callsOfRuns(engine: Engine, address: string, runs: readonl
   return calls.flat().map((call) => ({ ...call, task: `${address}/${call.task}` }))
 }
 
-/** The child runs at an address since its task was last completed: of abandoned attempts, and the current one. */
+/**
+ * Returns the child runs at an address since its task was last completed: of abandoned attempts and of the current
+ * one.
+ */
 export async function runsSinceDone(engine: Engine, state: RunState, address: string): Promise<RunState[]> {
   const known = state.tasks.get(taskInPath(address))
   const attempts = known ? attemptsSinceDone(state, known) : []
@@ -169,8 +172,8 @@ export async function runsSinceDone(engine: Engine, state: RunState, address: st
 }
 
 /**
- * Child runs of attempts whose entries were removed from the journal by hand. Their incarnation tells them from
- * leftovers of a deleted run.
+ * Returns the child runs of attempts whose entries were removed from the journal by hand. Their incarnation tells them
+ * from leftovers of a deleted run.
  */
 async function runsOfLostAttempts({ store }: Engine, state: RunState, task: string): Promise<RunState[]> {
   const found: RunState[] = []

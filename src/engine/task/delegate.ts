@@ -1,6 +1,6 @@
-// Delegation: an agent hands work to coworkers, or asks them. For the model these are two tools. In the journal, the
-// coworker's work is an attempt within the call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is
-// killed inside it resumes inside it.
+// Delegation: an agent hands work to coworkers or asks them questions. For the model these are two tools. In the
+// journal, the coworker's work is an attempt within the call (`note#1/3.0/analyst#1`), recorded step by step, so that a
+// run killed inside it resumes inside it.
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { NewEntry, PinnedRequest } from '../../journal/entries.ts'
@@ -18,12 +18,12 @@ import { countRefusals, revisionMessage, triesWord } from '../run/task-context.t
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import type { Tool } from '../../tools/tool.ts'
 
-/** Continues the conversation of an attempt to its final answer, as for the task itself. */
+/** Continues the conversation of an attempt to its final answer: `converse` of execute-task.ts. */
 type Converse = (
   work: ActiveAttempt,
 ) => Promise<{ readonly text: string; readonly finish: string } | 'endless' | undefined>
 
-/** Returns the coworker's answer, or what went wrong: the delegating agent may do without the answer. */
+/** Returns the function that executes delegations. It resolves with the coworker's answer, or with what went wrong. */
 export function delegateWith(converse: Converse): Delegate {
   return async (work, call, tool, input) => {
     const delegation = readDelegation(work.task, tool, input)
@@ -35,7 +35,7 @@ export function delegateWith(converse: Converse): Delegate {
     } catch (error) {
       const path = newestPath(life.state, call, role)
       const isOpen = life.state.attempts.get(path)?.status === 'open'
-      // such as by a person's answer, which fails the whole task
+      // for example by a person's answer, which fails the whole task
       const failedAlready = RepriseError.isInstance(error) && error.task === task.name
       if (!time.over || work.signal.aborted || failedAlready || !isOpen) throw error
       const message = `${role} did not finish within ${maxSeconds} s`
@@ -86,13 +86,13 @@ async function workAsCoworker(
   }
 }
 
-/** The task as the coworker executes it: under the same name, with its own agent, tools and guardrails. */
+/** Returns the task as the coworker executes it: with its name, but the coworker's agent, tools and guardrails. */
 function coworkerTask(task: TaskDefinition, coworker: CoworkerDefinition, inputs: Inputs): TaskDefinition {
   const { agent, tools, guardrails, coworkers } = coworker
   return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false }, inputs)
 }
 
-/** The newest attempt at the delegated work, or a new attempt after a refused answer. */
+/** Returns the newest attempt at the delegated work, or starts one, at first and after a refused answer. */
 async function coworkerAttempt(
   life: Life,
   call: string,
@@ -110,7 +110,7 @@ async function coworkerAttempt(
   return attempts.get(path) as AttemptState
 }
 
-/** The path of the newest attempt at the delegated work, or of its first if there is none yet. */
+/** Returns the path of the newest attempt at the delegated work; of the first, if there is none yet. */
 function newestPath({ attempts }: RunState, call: string, agent: string): string {
   const pathOf = (number: number): string => attemptPath(slug(agent), number, call)
   let number = 1
@@ -134,13 +134,13 @@ function coworkerRequest(
   }
 }
 
-// The two tools with which an agent hands work to coworkers, or asks them.
+// The two tools of an agent with coworkers.
 
 const names = { work: 'delegate_work', question: 'ask_coworker' } as const
-/** The tools that a delegating agent has besides its own. */
+/** The names of the tools that an agent with coworkers has besides its own. */
 export const delegationTools: readonly string[] = Object.values(names)
 
-/** Whether a call of this tool goes to a coworker. */
+/** Whether this tool delegates to a coworker. */
 export function isDelegation({ coworkers }: TaskDefinition, tool: string): boolean {
   return coworkers.length > 0 && delegationTools.includes(tool)
 }
@@ -188,7 +188,7 @@ export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefini
   }
 }
 
-/** Uses the role as rendered with this run's inputs. */
+/** Renders the coworker's role with this run's inputs. */
 function withTitle(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinition {
   const { agent, goal, tools, guardrails, instructions } = coworker
   return {
@@ -208,7 +208,7 @@ function delegationTool(name: string, description: string, schema: AnswerSchema)
   return {
     name,
     description,
-    // can be repeated: the coworker's steps are recorded
+    // repeating the call is harmless: the coworker's steps are recorded
     effect: 'read',
     schema,
     settles: false,
@@ -245,14 +245,14 @@ function schemaFor(coworkers: readonly CoworkerDefinition[], what: string, descr
   }
 }
 
-/** Also matches other spellings of a role, which models use. */
+/** Finds a coworker by its role, also in the variant spellings that models use. */
 function findCoworker(coworkers: readonly CoworkerDefinition[], role: string): CoworkerDefinition | undefined {
   return (
     coworkers.find(({ agent }) => agent.role === role) ?? coworkers.find(({ agent }) => slug(agent.role) === slug(role))
   )
 }
 
-/** A role in the form that paths use. */
+/** Returns a role in the form used in paths. */
 export function slug(role: string): string {
   return (
     role

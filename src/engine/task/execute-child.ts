@@ -1,6 +1,7 @@
-// Executes a nested crew as a child run, in the same store, named after the attempt that created it. After a kill, it
-// is resumed where it stopped. When it is suspended or fails, so is its parent. Its `once` calls are copied to the
-// parent when it is done. kickoff-child.ts uses the same functions for kickoffs by function tasks.
+// Executes a nested crew as a child run in the same store, whose id names the attempt that created it. After a kill,
+// the child is resumed where it stopped. A suspended child suspends its parent; a failed child fails the parent's
+// task. When the child is done, its `once` calls are copied to the parent. kickoff-child.ts uses the same functions
+// for kickoffs within function tasks.
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
@@ -29,6 +30,7 @@ import { earlierChildCalls, callsOfRuns, runsSinceDone, asParentQuestion } from 
 import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
 import { type OpenedRun, openChild, orRelease, continueRun } from '../run/resume-run.ts'
 
+/** Executes a task that is a nested crew. Rejects if the task fails, after recording the failure. */
 export async function executeChild(
   life: Life,
   task: TaskDefinition,
@@ -39,7 +41,7 @@ export async function executeChild(
   const { signal, options } = life
   const { handsBack, changed } = options
   const work: ChildWork = {
-    // listeners of the parent would take the child's paths for its own
+    // the parent's listeners would take the child's paths for its own
     engine: { ...life.engine, listeners: undefined },
     crew: child.crew,
     attempt,
@@ -85,33 +87,36 @@ export async function executeChild(
   return 'completed'
 }
 
-/** The output of a nested crew: that of its last task that has one. */
+/** Returns the output of a nested crew, which is that of its last task with an output. */
 function nestedCrewOutput(
   { crew, ownSchema }: ChildDefinition,
   { tasks }: RunState,
 ): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined {
-  const made = crew.tasks.findLast(({ name }) => tasks.get(name)?.output)
-  const output = made && tasks.get(made.name)?.output
+  const maker = crew.tasks.findLast(({ name }) => tasks.get(name)?.output)
+  const output = maker && tasks.get(maker.name)?.output
   if (!output) return undefined
   const { raw, structured } = output
-  const isLast = made === crew.tasks.at(-1) && output.within === undefined
-  // with a schema of its own, the parent's task reads the output, whichever task made it
+  const isLast = maker === crew.tasks.at(-1) && output.within === undefined
+  // the schema of the parent's task parses the output, whichever task it comes from
   if (ownSchema || isLast) return { raw, structured }
-  return { raw, structured, within: [made.name, ...(output.within === undefined ? [] : [output.within])].join('/') }
+  return { raw, structured, within: [maker.name, ...(output.within === undefined ? [] : [output.within])].join('/') }
 }
 
-/** A child run to be executed, of a nested crew or of a kickoff by a function. */
+/** A child run to execute, of a nested crew or of a kickoff by a function. */
 export interface ChildWork {
   readonly engine: Engine
   readonly crew: CrewDefinition
   /** The parent's attempt that created it. */
   readonly attempt: AttemptState
   readonly options: ExecuteOptions
-  /** Makes its inputs. May call user code. */
+  /** Makes the inputs of the child run. May call user code. */
   make(): Promise<Pick<NewRun, 'inputs' | 'given' | 'files' | 'through' | 'origin'>>
 }
 
-/** Creates or continues the child run. RUN_EXISTS, RUN_CANCELLED. */
+/**
+ * Creates or continues the child run. Rejects with RUN_EXISTS if another run has its id, or with RUN_CANCELLED if it
+ * was cancelled.
+ */
 export async function openChildRun(
   life: Life,
   { engine, crew, attempt, options, make }: ChildWork,
@@ -162,7 +167,7 @@ export async function executeChildRun(
   return last
 }
 
-/** Passes a child's questions to the `onQuestion` of its parent. */
+/** Returns an `onQuestion` that passes a child's questions to that of its parent. */
 export function childOnQuestion(
   { state, options }: Life,
   { task, path, child = '' }: AttemptState,
@@ -172,16 +177,16 @@ export function childOnQuestion(
   return onQuestion && ((question) => onQuestion(asParentQuestion(state, asked, question)))
 }
 
-/** The caller's decisions about tasks of a child run, addressed by any name that the parent's task has had. */
+/** Returns the caller's decisions about tasks of a child run, addressed by any name that the parent's task has had. */
 export function childDecisions({ state, options }: Life, { task, path }: AttemptState): TaskDecisions {
   const addresses = pastNames(state, task).map((name) => childAddress(name, path))
   return decisionsWithin(options.decisions ?? {}, addresses)
 }
 
-/** The usage and calls of child runs, copied into `task.completed`: from then on the child runs are not read. */
+/** The usage and calls of child runs, copied into `task.completed`, so that the child runs need not be read again. */
 export type ChildAccount = Pick<EntryBodies['task.completed'], 'spent' | 'calls' | 'uncounted'>
 
-/** The account of the child runs at these addresses: those of abandoned attempts, and `done`. */
+/** Returns the account of the child runs at these addresses: of abandoned attempts, and of the completed run `done`. */
 export async function childAccount(
   { engine, state, childRuns: within }: Life,
   addresses: readonly string[],
@@ -204,12 +209,12 @@ export async function childAccount(
   }
 }
 
-/** The runs that functions of a run kicked off and that aren't its child runs. */
+/** Returns the runs that functions of this run kicked off outside of its tree. */
 export function uncountedRuns({ tasks }: RunState): readonly string[] {
   return [...tasks.values()].flatMap(({ output, source }) => (source === 'executed' && output?.uncounted) || [])
 }
 
-/** Does work that counts towards the run's budget. Undefined if the budget is used up and is not raised at once. */
+/** Does work that counts towards the run's budget. Undefined if the budget is used up and not raised at once. */
 export async function withinBudget(
   { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
   path: string,
@@ -237,7 +242,7 @@ export async function withinBudget(
   }
 }
 
-/** The attempt to continue, or a new one whose child run's id is free: leftovers of a deleted run may have that id. */
+/** Returns the attempt to continue, or starts one. Skips child run ids that leftovers of a deleted run have. */
 async function childAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const { kept, because, fingerprint, next } = currentAttempt(life, task)
   if (kept) return kept
@@ -248,7 +253,7 @@ async function childAttempt(life: Life, task: TaskDefinition): Promise<AttemptSt
   return life.state.attempts.get(path) as AttemptState
 }
 
-/** RUN_EXISTS when the run with the child's id has another incarnation, so that this attempt did not create it. */
+/** Throws RUN_EXISTS if the run with the child's id has another incarnation, so that this attempt did not create it. */
 export function checkIsChild(state: RunState, attempt: AttemptState, found: RunState): void {
   const { run } = state
   if (found.incarnation === childIncarnation(state, attempt.path)) return
@@ -257,7 +262,7 @@ export function checkIsChild(state: RunState, attempt: AttemptState, found: RunS
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })
 }
 
-/** Only the child run was cancelled: the parent's task must be executed again. */
+/** Turns the error of a cancelled child into a failure of the parent's task, which must be executed again. */
 function explainCancelledChild(run: string, { task, child }: AttemptState, error: unknown): unknown {
   if (!RepriseError.isInstance(error) || error.code !== 'RUN_CANCELLED') return error
   const next = { type: 'invalidate', runId: run, task } as const

@@ -1,7 +1,7 @@
-// Executes a function task. In the journal, it is an attempt with one call and no model, so it keeps the promises of
-// tool calls: it is recorded before it runs, a `once` function that was killed is in doubt, a recorded result is read
-// back. Usually two entries are enough: the start of the attempt records the call, its completion the result. If a
-// person sends its result back, the function is called again in the next attempt, with the feedback.
+// Executes a function task. In the journal, it is an attempt with one call and no model, so it has the guarantees of
+// tool calls: the call is recorded before it runs, a `once` call cut off by a kill is in doubt, a recorded result is
+// read back. Usually two entries are enough: `task.started` records the call, `task.completed` the result. If a person
+// sends the result back, the function is called again in the next attempt, with the feedback.
 import { defined } from '../../base/options.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
@@ -20,6 +20,7 @@ import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
 import { runCode, Interruption, openFunctionCall, runningCode, type RunningCode } from './function-call.ts'
 import { cancelUnusedChildren, unfinishedAccount, unfinishedChildren } from './kickoff-child.ts'
 
+/** Executes a function task. Rejects if the task fails, after recording the failure. */
 export async function executeFunction(
   life: Life,
   task: TaskDefinition,
@@ -57,11 +58,11 @@ export async function executeFunction(
 interface CalledFunction {
   readonly attempt: AttemptState
   readonly result: TaskResult
-  /** Set if the call ended here, and the entry that completes the task is to record its result. */
+  /** Set if the call ended in this process, and `task.completed` is to record its result. */
   readonly ended: EndedCall | undefined
 }
 
-/** What the function returned, now or in an earlier process. Undefined while a question about its call is open. */
+/** Calls the function, or reads back its recorded result. Returns undefined while a question about its call is open. */
 async function callFunction(
   life: Life,
   task: TaskDefinition,
@@ -107,31 +108,31 @@ async function callFunction(
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
   } finally {
-    // children that were stopped with the function still record that
+    // wait until the children that were stopped with the function have recorded it
     while (call.inProgress.size > 0) await Promise.allSettled(call.inProgress.values())
   }
-  const made = attempt.turns[0]?.calls[0]
-  const outcome = ended?.outcome ?? made?.outcome
+  const recorded = attempt.turns[0]?.calls[0]
+  const outcome = ended?.outcome ?? recorded?.outcome
   const checked = outcome && 'result' in outcome ? await checkResult(task, outcome.result) : undefined
   const completes = checked?.ok === true && !task.humanInput && unfinishedChildren(life, task).length === 0
   if (ended && !completes) await recordEnd(ended)
   if (!checked) {
-    const [why = 'nothing'] = Object.values(outcome ?? {}) as string[]
+    const [problem = 'it has no outcome'] = Object.values(outcome ?? {}) as string[]
     const message =
       outcome && 'unreadable' in outcome
-        ? `its result is not JSON at ${why}; return text, numbers, lists or plain objects`
-        : why
-    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown, stack: made?.stack })
+        ? `its result is not JSON at ${problem}; return text, numbers, lists or plain objects`
+        : problem
+    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown, stack: recorded?.stack })
   }
   if (!checked.ok) throw await failTask(work, schemaFailure(checked.reason))
   return { attempt, result: checked.result, ended: completes ? ended : undefined }
 }
 
-/** The attempt to continue, or the entry that starts the next one. */
+/** Returns the attempt to continue, or the entry that starts the next one. */
 function functionAttempt(life: Life, task: TaskDefinition): AttemptState | FunctionStart {
   const { state } = life
   const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
-  // a call that was started may have happened, so it is completed first, even if the code has changed
+  // a started call may have happened, so it is completed first, even if the code has changed
   const isStarted = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
   if (isStarted) return last
   const { kept, next, because, fingerprint } = currentAttempt(life, task)
@@ -147,7 +148,7 @@ function functionTool(
   run: (context: ToolContext) => unknown,
 ): Tool {
   return {
-    // as recorded, even if the task has another name now
+    // the recorded name, even if the task was renamed since
     name: taskInPath(path),
     description: '',
     effect,
@@ -155,7 +156,7 @@ function functionTool(
     settles: settle !== undefined,
     approval: () => false,
     run: (_, context) => run(context),
-    // covers everything that the function depends on, not only the inputs
+    // a digest of everything that the function depends on, not only of the inputs
     key: () => digest(carries ? [fingerprint, carries.message] : fingerprint),
     settle: (idempotencyKey) => settle?.(idempotencyKey),
   }

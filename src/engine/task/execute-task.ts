@@ -1,7 +1,7 @@
-// Executes a task, attempt by attempt. An attempt is one conversation: a model call, its tool calls, and so on until
-// the model answers without calling a tool. Recorded steps are read back, never executed again. After a refused answer,
-// the next attempt continues the conversation; after changed code, an exhausted attempt or a person's edit, it starts a
-// new one.
+// Executes a task, attempt by attempt. An attempt is one conversation: model calls, each followed by the tool calls
+// that it asks for, until the model answers without calling a tool. Recorded steps are read back, never executed
+// again. After a refused answer, the next attempt continues the conversation; after a failure, changed code or a
+// person's edit, it starts a new one.
 import { RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -22,7 +22,8 @@ import { executeFunction } from './execute-function.ts'
 import { failByPerson, failTask } from './fail-task.ts'
 
 /**
- * Returns `suspended` if a question is open or another task has failed. Rejects if the task fails, after recording it.
+ * Executes a task. Returns `suspended` if a question is open, another task has failed, or the time slice is over.
+ * Rejects if the task fails, after recording the failure.
  */
 export async function executeTask(life: Life, declared: TaskDefinition): Promise<'completed' | 'suspended'> {
   if (declared.code) return executeFunction(life, declared, declared.code)
@@ -30,13 +31,13 @@ export async function executeTask(life: Life, declared: TaskDefinition): Promise
   const task = withDelegation(declared, life.state.inputs)
   for (;;) {
     const attempt = agentAttempt(life, task)
-    const trying = (): Promise<AttemptOutcome | undefined> => tryAttempt(life, task, attempt)
+    const execute = (): Promise<AttemptOutcome | undefined> => executeAttempt(life, task, attempt)
     let ended: AttemptOutcome | undefined
     try {
-      ended = await (life.tracing?.attempt(attempt, task, trying) ?? trying())
+      ended = await (life.tracing?.attempt(attempt, task, execute) ?? execute())
     } catch (error) {
       if (!(error instanceof LimitReached)) throw error
-      // a parent's budget: the parent asks
+      // the budget of a parent is used up: the parent asks
       if (error.run !== life.state.run) return 'suspended'
       if (!(await askToRaise(life, attempt.path, error))) return 'suspended'
       const failing = limitFailureReason(life.state)
@@ -58,7 +59,7 @@ interface AttemptOutcome {
   readonly judged: Verdict
 }
 
-/** The open attempt, or a new one, which may continue the conversation of a refused attempt. */
+/** Returns the open attempt, or starts a new one, which may continue the conversation of a refused attempt. */
 function agentAttempt(life: Life, task: TaskDefinition): AttemptState {
   const { state } = life
   const { kept, because, fingerprint, next } = currentAttempt(life, task)
@@ -73,8 +74,11 @@ function agentAttempt(life: Life, task: TaskDefinition): AttemptState {
   return state.attempts.get(next) as AttemptState
 }
 
-/** Undefined if a question is open, another task has failed, or the slice is over. TIME_EXHAUSTED. */
-async function tryAttempt(
+/**
+ * Executes an attempt up to the verdict on its answer. Returns undefined if a question is open, another task has
+ * failed, or the slice is over. Rejects with TIME_EXHAUSTED after `maxSeconds`.
+ */
+async function executeAttempt(
   life: Life,
   task: TaskDefinition,
   attempt: AttemptState,
@@ -107,7 +111,7 @@ async function converse(work: ActiveAttempt): Promise<FinalAnswer | 'endless' | 
     const turn = attempt.turns.at(-1)
     if (turn && turn.calls.length === 0 && !turn.reply.paused)
       return { text: replyText(turn.reply), finish: turn.reply.finish }
-    // calls of the last turn are not made: no turn is left for their results
+    // the calls of the last turn are not made: no turn is left for their results
     if (turn && attempt.turns.length >= task.agent.maxIterations) return 'endless'
     if (turn) {
       try {
@@ -121,7 +125,10 @@ async function converse(work: ActiveAttempt): Promise<FinalAnswer | 'endless' | 
   }
 }
 
-/** Records the verdict on an answer. False if the model must answer again. OUTPUT_REFUSED, TASK_FAILED. */
+/**
+ * Records the verdict on an answer. Returns false if the model must answer again. Rejects with OUTPUT_REFUSED if no
+ * tries are left, or with TASK_FAILED if a person decided so.
+ */
 async function recordVerdict(
   life: Life,
   task: TaskDefinition,
@@ -146,12 +153,12 @@ async function recordVerdict(
     await life.append(entries)
     return false
   }
-  const message = `it gave no acceptable answer in ${triesWord(before + 1)}: ${reason}`
+  const message = `the model gave no acceptable answer in ${triesWord(before + 1)}: ${reason}`
   throw await failTask({ life, task }, { code: 'OUTPUT_REFUSED', message, entries })
 }
 
 function iterationsExhausted(work: ActiveAttempt): Promise<RepriseError> {
   const { agent } = work.task
-  const message = `it still called tools in turn ${agent.maxIterations}, its last; raise maxIterations of agent ${agent.role}`
+  const message = `the model still called tools in turn ${agent.maxIterations}, its last; raise maxIterations of agent ${agent.role}`
   return failTask(work, { code: 'ITERATIONS_EXHAUSTED', message })
 }

@@ -44,7 +44,7 @@ const taskErrors: ReadonlySet<ErrorCode> = new Set([
   'TIME_EXHAUSTED',
 ])
 
-/** Whether the run continues without the task. Not while one of its calls is in doubt. */
+/** Whether the run continues without the task. It doesn't while one of the task's calls is in doubt. */
 async function continuesWithout(life: Life, task: string, error: RepriseError): Promise<boolean> {
   const { crew, signal, state, engine } = life
   if (crew.onTaskFailure !== 'continue' || signal.aborted || !taskErrors.has(error.code) || isDecidedByPerson(error))
@@ -55,23 +55,23 @@ async function continuesWithout(life: Life, task: string, error: RepriseError): 
   return ![...own, ...within].some(({ outcome }) => outcome === 'unknown')
 }
 
-/** Records that the run continues without a failed task. False if the failure must end the run. */
+/** Records that the run continues without a failed task. Returns false if the failure must end the run. */
 export async function continueWithoutTask(life: Life, task: string, error: RepriseError): Promise<boolean> {
   const { state, crew } = life
   const known = state.tasks.get(task)
+  const message = redact(failureMessage(error.reason, error.tasks))
   if (known?.final !== true) {
     if (!(await continuesWithout(life, task, error))) return false
-    const message = redact(failureMessage(error.reason, error.tasks))
     const stack = thrownStack(error)
     const failure = { code: error.code, message, ...defined({ stack }) }
     const path = known?.attempts.at(-1) ?? task
     await life.append([{ type: 'task.failed', path, error: failure, final: true }])
   }
-  crew.logger.warn(`run ${state.run}: task ${task} failed: ${error.reason}; the run continues without it`)
+  crew.logger.warn(`run ${state.run}: task ${task} failed: ${message}; the run continues without it`)
   return true
 }
 
-/** Adds the failed task of a nested crew to the message. The entry itself names the outer task. */
+/** Adds the failed task of a nested crew to a message; `tasks` begins with the outer task, which the entry names. */
 export function failureMessage(reason: string, tasks: readonly string[] = []): string {
   const within = tasks.slice(1)
   return within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
@@ -82,7 +82,7 @@ export function failByPerson(work: Pick<ActiveAttempt, 'life' | 'task'>, reason:
   return failTask(work, { code: 'TASK_FAILED', message: `a person's answer failed it: ${reason}`, cause })
 }
 
-/** The cause of a failure that a person decided: such a failure is not retried. */
+/** The cause of a failure that a person decided. Such a failure is not retried. */
 class DecidedByPerson {
   readonly reason: string
   constructor(reason: string) {
@@ -94,7 +94,7 @@ export function isDecidedByPerson(error: unknown): boolean {
   return error instanceof DecidedByPerson || (RepriseError.isInstance(error) && isDecidedByPerson(error.cause))
 }
 
-/** For function tasks and nested crews: they cannot be asked for another output. */
+/** The failure of a function task or nested crew, which cannot be asked for another output. */
 export function schemaFailure(reason: string): TaskFailure {
   return { code: 'OUTPUT_REFUSED', message: `its output does not fit its schema: ${reason}` }
 }

@@ -1,8 +1,8 @@
-// The call of a function task in progress. A kickoff inside the function finds the call by asynchronous context, and
-// becomes a child run (kickoff-child.ts).
+// The call in progress of a function task. A kickoff inside the function finds the call by its asynchronous context,
+// and becomes a child run (kickoff-child.ts).
 //
-// A child may be suspended, waiting for a person or for a worker with more time. The promise of its kickoff then stays
-// pending. When no other kickoff of the function is in progress, the call is interrupted, and the parent is suspended
+// If the child is suspended, waiting for a person or for a worker with more time, the promise of its kickoff stays
+// pending. Once no other kickoff of the function is in progress, the call is interrupted, and the parent is suspended
 // too. When the child can continue, the function is called again, and its completed kickoffs are read back.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { functionCallPath } from '../../journal/paths.ts'
@@ -14,16 +14,16 @@ export interface RunningCode {
   readonly life: Life
   /** `function chapters`, `tool search of task note`. */
   readonly what: string
-  /** Its kickoffs that are not child runs. */
+  /** Ids of the runs that it kicked off and that are not child runs. */
   readonly uncounted: Set<string>
-  /** For a function task, whose kickoffs are child runs. */
+  /** Function tasks only: their kickoffs become child runs. */
   readonly call?: FunctionCall
 }
 
 export interface FunctionCall {
   readonly life: Life
   readonly task: TaskDefinition
-  /** `chapters#1/1.0`. */
+  /** The path of the call: `chapters#1/1.0`. */
   readonly path: string
   /** Aborts with the run, and when the function's time is up. */
   readonly signal: AbortSignal
@@ -31,21 +31,21 @@ export interface FunctionCall {
   readonly interruptible: AbortSignal
   /** The function has returned or thrown, and its kickoffs have ended. */
   readonly isOver: boolean
-  /** By name: how many kickoffs without an id have it. */
+  /** How many kickoffs without an id have each name. */
   readonly names: Map<string, number>
-  /** By name: the kickoffs whose runs are being executed. Each promise resolves when the run rests. */
+  /** The kickoffs whose runs are being executed, by name. Each promise resolves when the run rests. */
   readonly inProgress: Map<string, Promise<void>>
   /** Attempts whose outcome the function has received. */
   readonly delivered: Set<string>
   /** See `RunningCode`. */
   readonly uncounted: Set<string>
-  /** A kickoff starts. Call the result when the function has its outcome. */
+  /** Call it when a kickoff starts. Returns a function to call when the kickoff has its outcome. */
   enter(): () => void
-  /** A started kickoff gets no outcome, since its run is suspended. */
+  /** Call it when a started kickoff gets no outcome, since its run is suspended. */
   wait(): void
   /** Interrupts the call with an error that fails the task or stops the run, even if the function catches errors. */
   fail(error: unknown): void
-  /** The function has returned or thrown. Resolves when no kickoff is in progress. */
+  /** Call it when the function has returned or thrown. Resolves when no kickoff is in progress. */
   end(): Promise<void>
 }
 
@@ -59,29 +59,38 @@ export class Interruption {
 
 const running = new AsyncLocalStorage<RunningCode | undefined>()
 
-/** The code of a run that calls this function, directly or not. */
+/** Returns the code of a run, if any, in whose asynchronous context the caller is. */
 export function runningCode(): RunningCode | undefined {
   return running.getStore()
 }
 
+/** Returns the call of a function task, if any, in whose asynchronous context the caller is. */
 export function functionCall(): FunctionCall | undefined {
   return runningCode()?.call
 }
 
+/** Calls user code in the asynchronous context of `code`. */
 export function runCode<T>(code: RunningCode | undefined, work: () => T): T {
   return running.run(code, work)
 }
 
-/** Warns once per code and crew of a run that user code executes and that is not a child run. */
+/** Records a run that user code starts as one whose usage is not counted. Does nothing outside of a run's code. */
+export function noteUncountedRun(run: string, crew: string, why: string): void {
+  const code = runningCode()
+  code?.uncounted.add(run)
+  if (code) warnOfUncountedRun(code, { crew, run, why })
+}
+
+/** Warns, once per caller and crew, that a run started by user code is not a child run. */
 export function warnOfUncountedRun(
   { life, what }: RunningCode,
   { crew, run, why }: { readonly crew: string; readonly run: string | undefined; readonly why: string },
 ): void {
-  const warned = `${what} executes ${crew} outside its run`
+  const warned = `${what} starts ${crew} outside its run`
   if (life.warned.has(warned)) return
   life.warned.add(warned)
   const named = run === undefined ? `a run of crew ${crew}` : `run ${run}`
-  const words = `${named}, executed by ${what}, is not a child run of run ${life.state.run}, since ${why}`
+  const words = `${named}, started by ${what}, is not a child run of run ${life.state.run}, since ${why}`
   life.crew.logger.warn(`${words}: its usage, budget, questions and cancellation are its own`)
 }
 
@@ -101,7 +110,7 @@ export function openFunctionCall(life: Life, task: TaskDefinition, attempt: stri
   const check = (): void => {
     if (entered > 0) return
     if (ending) ending.resolve()
-    // a turn later, since the function's next step with a result may be another kickoff
+    // a turn later, since the function may start another kickoff as soon as it has a result
     else if (waiting > 0)
       void life.engine.world.turn().then(() => entered === 0 && !ending && interrupted.abort(new Interruption()))
   }

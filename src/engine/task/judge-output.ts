@@ -1,5 +1,5 @@
-// Judges a model's final answer before it becomes the task's output: by the schema, the guardrails in order, and a
-// person. Each may send the answer back. A guardrail whose verdict is in the journal is not asked again.
+// Judges a model's final answer before it becomes the task's output: by the schema, then by the guardrails in order,
+// then by a person. Each may send the answer back. A guardrail whose verdict is in the journal is not asked again.
 import { defined } from '../../base/options.ts'
 import type { NewEntry, PinnedRequest, Question, StoredOutput } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
@@ -27,7 +27,7 @@ export async function judgeOutput(work: ActiveAttempt, text: string, finish: str
   let entries: NewEntry[] = []
   for (const [index, guardrail] of task.guardrails.entries()) {
     const known = attempt.accepted[index]
-    // a model's verdict refers to the answer as recorded, so record what earlier guardrails made of it
+    // a judge refers to the recorded answer, so first record how earlier guardrails changed it
     if (!known && 'sentence' in guardrail && entries.length > 0) {
       await life.append(entries)
       entries = []
@@ -73,19 +73,21 @@ async function askGuardrail(
   })
 }
 
-// Checks a model's final answer. Without a schema, any text that isn't empty is accepted; with a schema, the JSON in
-// the answer must fit it.
+// The check by the schema.
 
 type OutputCheck =
   | { readonly accepted: true; readonly raw: string }
   | { readonly accepted: false; readonly reason: string }
 
-/** `raw` of an accepted structured answer is only its JSON, before the schema's transforms. */
+/**
+ * Checks a final answer. Without a schema, any text that isn't empty is accepted. With a schema, the JSON in the answer
+ * must fit it; `raw` is then that JSON, before the schema's transforms.
+ */
 async function checkOutput(task: Pick<TaskDefinition, 'schema'>, text: string, finish: string): Promise<OutputCheck> {
   if (finish === 'length')
     return { accepted: false, reason: 'it was cut off at the limit of output tokens; be shorter' }
   if (finish === 'content-filter')
-    return { accepted: false, reason: "it was stopped by the provider's content filter; say it in another way" }
+    return { accepted: false, reason: "it was stopped by the provider's content filter; rephrase it" }
   if (!task.schema) {
     return text.trim() === '' ? { accepted: false, reason: 'it is empty' } : { accepted: true, raw: text }
   }
@@ -103,7 +105,7 @@ type JsonSearch =
   | { readonly ok: true; readonly raw: string; readonly value: Json }
   | { readonly ok: false; readonly reason: string }
 
-/** Finds JSON that is the whole text, or that the model wrapped in a code fence or a sentence. */
+/** Finds JSON in a text: the whole text, or what the model wrapped in a code fence or a sentence. */
 function findJson(text: string): JsonSearch {
   const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1]
   const braced = /[{[][\s\S]*[}\]]/.exec(text)?.[0]
@@ -121,9 +123,7 @@ function findJson(text: string): JsonSearch {
   return { ok: false, reason }
 }
 
-// The verdict on an answer.
-
-/** `entries` are verdicts to journal together with what follows from them. */
+/** The verdict on an answer. `entries`: to journal together with what follows from the verdict. */
 export type Verdict = { readonly entries: readonly NewEntry[] } & (
   | { readonly status: 'accepted'; readonly raw: string; readonly structured: boolean }
   | { readonly status: 'refused'; readonly by: string; readonly reason: string }
@@ -131,13 +131,13 @@ export type Verdict = { readonly entries: readonly NewEntry[] } & (
   | { readonly status: 'waiting' }
 )
 
-// A guardrail written as a sentence: the agent's model judges the answer by it.
+// Guardrails written as a sentence, by which the agent's model judges the answer.
 
 type JudgeVerdict =
   | { readonly accepted: true; readonly raw?: string }
   | { readonly accepted: false; readonly reason: string }
 
-/** The judge is an attempt nested in the turn of the answer, so that its verdict is read back after a crash. */
+/** Asks the model, in an attempt within the turn of the answer, so that the verdict is read back after a crash. */
 async function askJudge(work: ActiveAttempt, sentence: string, index: number, raw: string): Promise<JudgeVerdict> {
   const { life, task, attempt } = work
   const path = attemptPath(`guardrail-${index + 1}`, 1, attempt.turns.at(-1)?.path)
@@ -161,7 +161,7 @@ async function askJudge(work: ActiveAttempt, sentence: string, index: number, ra
   if (verdict) return verdict
   throw new RepriseError(
     'OUTPUT_REFUSED',
-    `the guardrail ${JSON.stringify(sentence)} got no verdict from the model; use a stronger model, or a function`,
+    `the model returned no verdict for guardrail ${JSON.stringify(sentence)}; use a stronger model, or a function`,
     { runId: life.state.run, task: task.name },
   )
 }
@@ -184,11 +184,11 @@ function readVerdict(text: string): JudgeVerdict | undefined {
   }
 }
 
-// Has a person approve a task's result before it becomes the output (`humanInput`).
+// Approval by a person before a result becomes the output (`humanInput`).
 
 export type TaskResult = Pick<StoredOutput, 'raw' | 'structured'>
 
-/** Accepts the result, unless the task has `humanInput`. A run with `effects: 'never'` asks no one. */
+/** Asks a person if the task has `humanInput`; otherwise, and in a run with `effects: 'never'`, accepts the result. */
 export async function reviewByPerson(
   work: ActiveAttempt,
   result: TaskResult,
@@ -201,20 +201,20 @@ export async function reviewByPerson(
 /** Asks a person and acts on the answer. Rounds are unlimited; each revision is an attempt of its own. */
 async function askPerson(work: ActiveAttempt, result: TaskResult, entries: readonly NewEntry[]): Promise<Verdict> {
   const { life, task, attempt, signal } = work
-  const find = () =>
+  const findQuestion = () =>
     [...life.state.questions.values()].findLast(
       ({ question, withdrawn }) => question.kind === 'result' && question.path === attempt.path && !withdrawn,
     )
-  let asked = find()
+  let asked = findQuestion()
   let pending = entries
   if (!asked) {
     await life.append([...pending, await questionFor(work, result)])
     pending = []
-    asked = find()
+    asked = findQuestion()
   }
   if (asked && !asked.answer) {
     await askOnQuestion(life, asked.question, signal)
-    asked = find()
+    asked = findQuestion()
   }
   const answer = asked?.answer
   if (!answer) return { status: 'waiting', entries: [] }
@@ -260,12 +260,12 @@ type CheckedResult =
   | { readonly ok: true; readonly result: TaskResult }
   | { readonly ok: false; readonly reason: string }
 
-/** A function's result, or a person's replacement. A function task without a schema accepts any value. */
+/** Checks a function's result or a person's replacement. A function task without a schema accepts any value. */
 export async function checkResult(task: TaskDefinition, output: Json): Promise<CheckedResult> {
   if (!task.schema) {
     if (typeof output === 'string') return { ok: true, result: { raw: output, structured: false } }
     if (task.code) return { ok: true, result: { raw: JSON.stringify(output), structured: true } }
-    return { ok: false, reason: 'the output must be a text' }
+    return { ok: false, reason: 'the output must be a string' }
   }
   const parsed = await parseValue(task.schema, output)
   if (!parsed.ok) return { ok: false, reason: parsed.reason }

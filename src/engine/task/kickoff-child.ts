@@ -1,7 +1,7 @@
 // A kickoff inside a function task becomes a child run, executed like a nested crew (execute-child.ts), in an attempt
 // within the call of the function: `chapters#1/1.0/intro#1`. The function is called again after a crash, or when a
-// suspended child can continue. A kickoff then finds its run by its name, also from an earlier attempt at the task, as
-// long as its inputs are the same. A result is never used for other inputs: these get a new attempt.
+// suspended child can continue. Each kickoff then finds its run by the kickoff's name, even a run from an earlier
+// attempt at the task, if the inputs are the same. With other inputs, it gets a new attempt and a new run.
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
@@ -32,7 +32,7 @@ export interface FunctionKickoff {
   readonly crew: CrewDefinition
   readonly engine: (engine: Life['engine'], run: string) => Life['engine']
   readonly options: ExecuteOptions
-  /** Whether a run was kicked off with these inputs. */
+  /** Whether the run was kicked off with the inputs of this kickoff. */
   isSame(state: RunState): boolean
   make: ChildWork['make']
 }
@@ -41,15 +41,15 @@ export interface FunctionKickoff {
 export interface ActiveKickoff {
   readonly engine: Life['engine']
   readonly opened: OpenedRun
-  /** Returns the state when the kickoff has a result. Stays pending if the run is suspended. */
+  /** Resolves with the state when the kickoff has a result. Stays pending if the run is suspended. */
   execute(): Promise<RunState>
   /** Resolves when the run is suspended. */
   readonly waits: Promise<void>
 }
 
 /**
- * The name of a kickoff: its id without the id of the parent run, so that a replay has the same names. Without an id,
- * the crew and a digest of the inputs, and a number if these are equal: then it doesn't matter which is which.
+ * Returns the name of a kickoff: its id without the id of the parent run, so that a replay has the same names. Without
+ * an id: the crew and a digest of the inputs, numbered if several kickoffs are equal and so interchangeable.
  */
 export function kickoffName(call: FunctionCall, id: string | undefined, crew: string, inputs: Inputs): string {
   if (id !== undefined) return pathSafe(withoutRun(id, call.life.state.run) || crew)
@@ -63,13 +63,16 @@ function withoutRun(id: string, run: string): string {
   return id.startsWith(run) ? id.slice(run.length).replace(/^[-_.:/ ]+/, '') : id
 }
 
-/** Makes a text part of a path: escapes special characters and limits the length. */
+/** Makes a string usable in a path: escapes special characters and limits the length. */
 function pathSafe(text: string): string {
   const plain = text.replaceAll(/[%/#\u0000-\u001f\u007f]/g, encodeURIComponent)
   return plain.length <= 80 ? plain : `${plain.slice(0, 60).toWellFormed()}~${digest(text).slice(0, 12)}`
 }
 
-/** RUN_HELD when a kickoff with that name is in progress. Also rejects for every reason for which a run is refused. */
+/**
+ * Creates or resumes the child run of a kickoff. Rejects with RUN_HELD if a kickoff with that name is in progress, and
+ * with the errors with which a kickoff or resume refuses a run.
+ */
 export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff): Promise<ActiveKickoff> {
   const { life } = call
   const { name, crew } = kickoff
@@ -132,14 +135,14 @@ export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff)
   }
 }
 
-/** The newest attempt with that name if its inputs are the same, or a new one. */
+/** Returns the newest attempt with that name if its inputs are the same, or starts one. */
 async function attemptAt(call: FunctionCall, { name, crew, isSame }: FunctionKickoff): Promise<AttemptState> {
   const { life, task, path } = call
   const { state, engine } = life
   const last = state.attempts.get(state.tasks.get(task.name)?.kickoffs?.get(name) ?? '')
   if (last) {
     const found = await readStateIfExists(engine.store, last.child as string)
-    // its run was never created
+    // the run of this attempt was never created
     if (!found && last.status === 'open') return last
     if (found) checkIsChild(state, last, found)
     if (found?.crew === crew.name && isSame(found)) return last
@@ -148,24 +151,24 @@ async function attemptAt(call: FunctionCall, { name, crew, isSame }: FunctionKic
   let number =
     last && attemptPath(name, attemptNumber(last.path), path) === last.path ? attemptNumber(last.path) + 1 : 1
   const next = (): string => attemptPath(name, number, path)
-  // skips ids of leftovers of a deleted run
+  // skips child run ids that leftovers of a deleted run have
   while (state.attempts.has(next()) || (await engine.store.row(childRunId(state.run, next())))) number += 1
   const started = next()
   await life.append([{ type: 'task.started', path: started, fingerprint: {}, child: true }])
   return state.attempts.get(started) as AttemptState
 }
 
-/** Returns the state for the function; undefined if the child is suspended. */
+/** Executes the child run. Returns the state for the function, or undefined if the child is suspended. */
 async function executeUntilRest(call: FunctionCall, work: ChildWork, first: OpenedRun): Promise<RunState | undefined> {
   const { life, task, signal } = call
   const { path } = work.attempt
-  let taken: OpenedRun | undefined = first
+  let unused: OpenedRun | undefined = first
   let state: RunState | undefined
   try {
     state = await withinBudget({ life, task }, path, async (outer) => {
-      const now = taken ?? (await openChildRun(life, work))
-      taken = undefined
-      return executeChildRun(life, work, now, outer)
+      const opened = unused ?? (await openChildRun(life, work))
+      unused = undefined
+      return executeChildRun(life, work, opened, outer)
     })
   } catch (error) {
     if (signal.aborted) return undefined
@@ -192,7 +195,7 @@ async function executeUntilRest(call: FunctionCall, work: ChildWork, first: Open
   return state
 }
 
-/** Whether the function may catch an error. Errors that stop its run or fail its task are not for it to catch. */
+/** Whether the function receives an error, and may catch it. Errors that stop its run or fail its task are withheld. */
 function isForFunction(error: unknown, run: string): boolean {
   if (!RepriseError.isInstance(error)) return true
   if (error.code === 'TASKS_CHANGED') return false
@@ -213,8 +216,8 @@ function warnOfOnce({ life, task }: FunctionCall, path: string): void {
 }
 
 /**
- * Cancels the children whose outcome the function did not receive before it returned: they are suspended, or only an
- * earlier call kicked them off.
+ * Cancels the children whose outcome the function did not receive before it returned: suspended children, and
+ * children that only an earlier call kicked off.
  */
 export async function cancelUnusedChildren({ life, task, delivered }: FunctionCall): Promise<void> {
   const { state, tree, engine, crew } = life
@@ -225,7 +228,7 @@ export async function cancelUnusedChildren({ life, task, delivered }: FunctionCa
   }
 }
 
-/** The account of unfinished child runs of a function that is done now. */
+/** Returns the account of the unfinished child runs of a function that is done now. */
 export async function unfinishedAccount(life: Life, task: TaskDefinition): Promise<Partial<ChildAccount>> {
   const addresses = unfinishedChildren(life, task).map(({ path }) => childAddress(task.name, path))
   return addresses.length > 0 ? childAccount(life, [...new Set(addresses)]) : {}

@@ -52,6 +52,7 @@ export const output: Shape = object({
   structured: flag,
   within: optional(text),
   agent: optional(text),
+  texts: optional(object({ description: text, expectedOutput: optional(text) })),
   usage,
   startedAt: text,
   completedAt: text,

@@ -1,7 +1,7 @@
 // Changes of tasks: when a resume finds that the crew's tasks have changed, when work is given up or starts over, and
 // when entries turn out to be missing or changed. A renamed task keeps its record under the new name; the open work of
 // a removed task is given up.
-import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges, LostEntries } from '../entries.ts'
+import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges, TaskTexts, LostEntries } from '../entries.ts'
 import type { RunState, TaskState, QuestionState, AttemptState } from './state.ts'
 import { ownMember } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
@@ -97,6 +97,18 @@ export function fillInInputs(template: string, { inputs }: Pick<RunState, 'input
     const value = ownMember(inputs, name)
     return value === undefined ? undefined : inputAsText(value)
   })
+}
+
+/** Once there is an output, the texts that it was made with: a fork may have other inputs, and today's code others. */
+export function taskTexts(
+  { description, expectedOutput, output }: TaskState,
+  run: Pick<RunState, 'inputs'>,
+): TaskTexts {
+  if (output?.texts) return output.texts
+  return {
+    description: fillInInputs(description, run),
+    ...(expectedOutput === undefined ? {} : { expectedOutput: fillInInputs(expectedOutput, run) }),
+  }
 }
 
 // Giving up and starting over.

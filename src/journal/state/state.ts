@@ -21,6 +21,7 @@ import type {
   RunStatus,
   StoredOutput,
   TaskListChanges,
+  TaskTexts,
   ToolOutcome,
   ToolRequest,
   Usage,
@@ -198,6 +199,8 @@ export interface AttemptState {
   readonly request: SentRequest
   readonly fingerprint: Fingerprint
   readonly agent: string
+  /** The task's texts when the attempt started. */
+  readonly texts?: TaskTexts
   readonly startedAt: string
   readonly carries?: { readonly path: string; readonly message: string }
   /**

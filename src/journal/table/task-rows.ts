@@ -23,6 +23,7 @@ import {
   excludeEntries,
   forgetOutput,
   restartTask,
+  taskTexts,
   undoSkips,
   voidAttempts,
   withdrawQuestions,
@@ -123,7 +124,7 @@ export const taskRows: EntryRows<'task'> = {
       delete task.error
       delete task.final
       if (entry.condition) task.condition = entry.condition
-      state.attempts.set(path, newAttempt(state, entry))
+      state.attempts.set(path, { ...newAttempt(state, entry), texts: taskTexts(task, state) })
     },
   },
   'task.completed': {
@@ -162,6 +163,7 @@ export const taskRows: EntryRows<'task'> = {
         structured: entry.structured,
         ...(entry.within === undefined ? {} : { within: entry.within }),
         ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
+        ...(attempt.texts ? { texts: attempt.texts } : {}),
         usage: spentOn(state, task),
         startedAt: task.startedAt ?? attempt.startedAt,
         completedAt: entry.at,
@@ -233,6 +235,7 @@ export const taskRows: EntryRows<'task'> = {
       const edited: StoredOutput = {
         raw: entry.raw,
         structured: entry.structured,
+        texts: taskTexts(task, state),
         usage: spentOn(state, task),
         startedAt: task.startedAt ?? entry.at,
         completedAt: entry.at,

@@ -1,8 +1,8 @@
 // Maps errors of pg to the codes of the port. If the error has a SQLSTATE, the server rolled back and nothing was
 // written. Without one the connection failed, and the statement may or may not have been executed.
-import { RepriseError } from '../../base/errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { outageError, errorReason, type CallStage } from '../patient-store.ts'
+import { outageError, type CallStage } from '../patient-store.ts'
 
 /**
  * The SQLSTATE; undefined if the server didn't answer. A code without a severity, such as EPIPE, is the system's.
@@ -32,7 +32,7 @@ const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CE
 export function postgresError(error: unknown, url: string, stage: CallStage): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const state = sqlState(error)
-  const why = redact(errorReason(error))
+  const why = redact(messageOf(error))
   const failure = (code: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(code, words, { cause: error })
   if (stage === 'never open' && isUntrusted(error, why)) {

@@ -1,9 +1,9 @@
 // Maps errors of the client to the codes of the port. If the server replied with an error, nothing was written: scripts
 // check everything before their first write, and a server that refuses writes refuses the first. With any other error
 // the connection failed, and the command may or may not have been executed.
-import { RepriseError } from '../../base/errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { outageError, errorReason, type CallStage } from '../patient-store.ts'
+import { outageError, type CallStage } from '../patient-store.ts'
 
 /** The error code of a reply: its first word or, if that is only ERR, a code that the rest implies. */
 export function replyCode(message: string): string {
@@ -43,7 +43,7 @@ export function isAnswer(code: string | undefined): boolean {
 /** `code`: the reply's error code; undefined if the server didn't reply. */
 export function redisError(error: unknown, code: string | undefined, url: string, stage: CallStage): RepriseError {
   if (RepriseError.isInstance(error)) return error
-  const why = redact(errorReason(error))
+  const why = redact(messageOf(error))
   const failure = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(kind, words, { cause: error })
   if (stage === 'never open' && untrusted.test(String((error as { code?: unknown } | undefined)?.code))) {

@@ -194,13 +194,13 @@ function describeMcpError(error: unknown, clean: Cleaner): string {
   const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
   if (statusCode !== undefined)
     return `it answered with HTTP ${statusCode}${responseBody ? `: ${clean.error(responseBody).slice(0, 300)}` : ''}`
-  // the message of fetch is only "fetch failed"; the reason is in its cause
   const texts = errorCauses(error).map((cause, index) => {
     const text = clean.error(messageOf(cause)) || (typeof cause.code === 'string' ? cause.code : '')
     // an error of schema validation is a page of JSON
     return index === 0 ? text : text.replaceAll(/\s+/g, ' ').slice(0, 200)
   })
-  return [...new Set(texts)].filter((text) => text !== '').join(': ')
+  const isNews = (text: string, at: number): boolean => !texts.slice(0, at).some((before) => before.includes(text))
+  return texts.filter((text, at) => text !== '' && isNews(text, at)).join(': ')
 }
 
 function errorCauses(error: unknown): (Error & { readonly code?: unknown })[] {

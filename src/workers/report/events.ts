@@ -29,6 +29,8 @@ export type WorkerEvent =
       readonly seconds: number
       /** Set if the run failed. */
       readonly error?: RepriseError
+      /** Why it waits, unless for a person's answer: it was given up, or its crew has no task for its work. */
+      readonly why?: string
       /** When the run is due again, if known, in ISO 8601. */
       readonly at?: string
     }

@@ -214,7 +214,7 @@ describe('a task for an agent:', () => {
   })
 })
 
-const ofCrew = (name: string): Fields => ({ research: [`crew task:${name}`] })
+const ofCrew = (position: number): Fields => ({ research: [`crew task:${position}`] })
 
 describe('a function task or nested crew:', () => {
   table<WorkParts>(works, [
@@ -268,14 +268,14 @@ describe('a function task or nested crew:', () => {
       { sum: { settle: () => undefined, maxSeconds: 9, async: true, description: 'Sums' } },
     ],
     ['the version of a crew', { research: { version: '2' } }, { research: ['version'] }],
-    ['a text within', { find: { description: 'Look for {topic}' } }, ofCrew('find')],
-    ['a condition within', { tell: { when: () => true } }, ofCrew('tell')],
-    ['a context within', { tell: { context: [] } }, ofCrew('tell')],
-    ['async within', { find: { async: true } }, ofCrew('find')],
-    ['a guardrail within', { find: { guardrails: 'It is kind' } }, ofCrew('find')],
-    ['a person within', { find: { humanInput: true } }, ofCrew('find')],
+    ['a text within', { find: { description: 'Look for {topic}' } }, ofCrew(1)],
+    ['a condition within', { tell: { when: () => true } }, ofCrew(3)],
+    ['a context within', { tell: { context: [] } }, ofCrew(3)],
+    ['async within', { find: { async: true } }, ofCrew(1)],
+    ['a guardrail within', { find: { guardrails: 'It is kind' } }, ofCrew(1)],
+    ['a person within', { find: { humanInput: true } }, ofCrew(1)],
     ['retries, a callback and an output file within', { find: { retries: 9, callback() {}, outputFile: 'found.md' } }],
-    ['a text of a crew within a crew', { deep: { description: 'Deeper' } }, ofCrew('below')],
+    ['a text of a crew within a crew', { deep: { description: 'Deeper' } }, ofCrew(2)],
     ['the process within', { inner: { process: 'parallel' } }, { research: ['crew process'] }],
     ['beforeKickoff within', { inner: { beforeKickoff() {} } }, { research: ['crew beforeKickoff'] }],
     [
@@ -313,8 +313,22 @@ describe('a function task or nested crew:', () => {
     const outer = (tasks: readonly (Task | undefined)[]) =>
       plain([new Task({ name: 'all', crew: new Crew({ name: 'inner', tasks: tasks as Task[] }) })], store)
     await outer([one, two, last]).kickoff()
-    assert.deepEqual(fieldsOf((await outer([two, one, last]).plan()).tasks), { all: ['crew tasks'] })
-    assert.deepEqual(fieldsOf((await outer([one, two]).plan()).tasks), { all: ['crew task:last', 'crew tasks'] })
+    assert.deepEqual(fieldsOf((await outer([two, one, last]).plan()).tasks), { all: ['crew task:1', 'crew task:2'] })
+    assert.deepEqual(fieldsOf((await outer([one, two]).plan()).tasks), { all: ['crew task:3'] })
+  })
+
+  test('new names of the tasks of a nested crew make nothing stale', async () => {
+    const store = memoryStore()
+    const outer = (renamed: { readonly name?: string; readonly was?: string }) => {
+      const first = new Task({ name: 'first', ...renamed, effect: 'read', run: () => 'found' })
+      const last = new Task({ name: 'last', context: [first], effect: 'read', run: () => 'told' })
+      const nested = new Task({ name: 'all', crew: new Crew({ name: 'inner', tasks: [first, last] }) })
+      return plain([new Task({ name: 'outer', crew: new Crew({ name: 'between', tasks: [nested] }) })], store)
+    }
+    await outer({}).kickoff({ id: 'first' })
+    const crew = outer({ name: 'found', was: 'first' })
+    assert.deepEqual((await crew.plan({ runId: 'first' })).execute, [])
+    assert.deepEqual((await crew.plan({ of: 'kickoff', reuse: true })).execute, [])
   })
 
   test('the manager and the agents of a nested crew make it stale', async () => {
@@ -327,9 +341,9 @@ describe('a function task or nested crew:', () => {
     }
     await outer('Rule').kickoff()
     assert.deepEqual((await outer('Rule').plan()).execute, [])
-    assert.deepEqual(fieldsOf((await outer('Rule well').plan()).tasks), { all: ['crew task:find'] })
+    assert.deepEqual(fieldsOf((await outer('Rule well').plan()).tasks), { all: ['crew task:1'] })
     const other = new Agent({ role: 'Other', goal: 'g', model: answering() })
-    assert.deepEqual(fieldsOf((await outer('Rule', [other]).plan()).tasks), { all: ['crew task:find'] })
+    assert.deepEqual(fieldsOf((await outer('Rule', [other]).plan()).tasks), { all: ['crew task:1'] })
   })
 
   test('a nested crew with inputs of its own receives neither inputs nor outputs of the outer run, and these do not make it stale', async () => {

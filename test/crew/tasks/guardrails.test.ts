@@ -256,7 +256,10 @@ describe('a guardrail for a model', () => {
 
   test('without a verdict fails the task and says so', async () => {
     const { crew } = noting({ task: { guardrails: rule }, script: [{ when: 'The rule:', reply: 'maybe' }] })
-    await assert.rejects(crew.kickoff(), { code: 'OUTPUT_REFUSED', message: /got no verdict from the model/ })
+    await assert.rejects(crew.kickoff(), {
+      code: 'OUTPUT_REFUSED',
+      message: /the model returned no verdict for guardrail/,
+    })
   })
 })
 

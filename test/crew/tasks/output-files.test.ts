@@ -153,7 +153,7 @@ describe('an output file', () => {
     assert.deepEqual([code, task], ['OUTPUT_FILE_FAILED', 'report'])
     assert.match(
       message,
-      /output file reports\/out\.md of task report has a file where a folder is needed, .*crew\.run\('r'\)\.resume\(\)/s,
+      /output file reports\/out\.md of task report needs a folder where there is a file, .*crew\.run\('r'\)\.resume\(\)/s,
     )
     rmSync(join(folder.path, 'reports'))
     const { crew, model } = reporting({ outputFile: 'reports/out.md', guardrails }, store)

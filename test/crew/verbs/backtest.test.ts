@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
+import { trialEstimate } from '../../../src/crew/verbs/backtest.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 import { entriesOf } from '../../engine/support.ts'
@@ -217,12 +218,27 @@ describe('a backtest', () => {
     assert.equal(tested.cases.length, 1)
     assert.deepEqual(
       tested.passed.map(({ reason }) => reason),
-      ['it has no output of decide', 'its decide is that of run claim-0'],
+      ['it has no output of decide', 'its decide comes from run claim-0'],
     )
     await assert.rejects(claims({ store: memoryStore() }).crew.backtest('decide'), { code: 'RUN_NOT_FOUND' })
     await assert.rejects(crew.backtest('decide', { runs: ['gone'] }), { code: 'RUN_NOT_FOUND' })
     assert.equal((await claims({ store }).crew.backtest('decide', { runs: ['claim-0'] })).cases.length, 1)
   })
+})
+
+test('a backtest of a function that is not read expects no model calls, since its recorded result is returned', async () => {
+  const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: 'Task:', reply: 'a note' }]) })
+  const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'note', description: 'Note', agent })] })
+  const run = () => inner.kickoff().then(String)
+  const crew = new Crew({
+    name: 'c',
+    tasks: [new Task({ name: 'once', run }), new Task({ name: 'read', effect: 'read', run })],
+    store: memoryStore(),
+  })
+  await crew.kickoff()
+  assert.equal((await trialEstimate(crew, 'read'))?.usage.calls, 1)
+  assert.equal((await trialEstimate(crew, 'once'))?.usage.calls, 0)
+  assert.equal((await crew.backtest('once')).usage.new.calls, 0)
 })
 
 describe('a backtest of a task that would ask a person', () => {

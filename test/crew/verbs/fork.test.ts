@@ -122,6 +122,20 @@ describe('new inputs over outputs made from old ones', () => {
   })
 })
 
+test('a task has the description that its output was made with, after new inputs and new code', async () => {
+  const store = memoryStore()
+  const crew = (verb: string) => {
+    const fetch = new Task({ name: 'fetch', description: `${verb} {topic}`, run: () => 'facts' })
+    return new Crew({ name: 'c', tasks: [fetch, new Task({ name: 'note', run: () => 'noted' })], store })
+  }
+  await crew('Fetch').kickoff({ id: 'r', inputs: { topic: 'water' } })
+  const replayed = await crew('Find').replay('note', { id: 'replayed', inputs: { topic: 'fire' } })
+  assert.equal(replayed.task('fetch').description, 'Fetch water')
+  const again = await crew('Find').replay('note', { runId: 'replayed', inputs: { topic: 'earth' } })
+  assert.equal(again.task('fetch').description, 'Fetch water')
+  assert.equal((await crew('Find').run('r').view()).task('fetch').description, 'Fetch water')
+})
+
 describe('fork', () => {
   test('replaces an output with a person’s and executes what depends on it', async () => {
     const { crew, model, store } = diamond()

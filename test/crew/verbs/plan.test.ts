@@ -60,7 +60,9 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.equal(fresh.task('end').status, 'inherited')
     assert.equal(String(fresh), 'end')
     const inherited = (await entriesOf(store, fresh.runId)).filter((entry) => entry.type === 'task.inherited')
-    assert.deepEqual(inherited.find(({ path }) => path === 'join')?.reasons, ['what it depends on came out equal'])
+    assert.deepEqual(inherited.find(({ path }) => path === 'join')?.reasons, [
+      'everything it depends on came out equal',
+    ])
     assert.deepEqual(fresh.stale, [])
   })
 

@@ -209,7 +209,7 @@ describe('a kickoff that cannot be a child run', () => {
     assert.equal(about.length, 1, warnings.join('\n'))
     assert.match(
       about[0] ?? '',
-      /^run mine, executed by function chapters, is not a child run of run b, since its crew has/,
+      /^run mine, started by function chapters, is not a child run of run b, since its crew has/,
     )
     const plan = await crew.plan({ from: 'chapters' })
     assert.equal(plan.tasks[0]?.estimate, undefined)
@@ -237,9 +237,24 @@ describe('a kickoff that cannot be a child run', () => {
     await crew.kickoff({ id: 'b' })
     assert.match(
       warnings.join('\n'),
-      /run [^,]*, executed by function chapters, is not a child run of run b, since only/,
+      /run [^,]*, started by function chapters, is not a child run of run b, since only/,
     )
     assert.deepEqual((await crew.plan({ from: 'chapters' })).estimate.unknown, ['chapters'])
+  })
+
+  test('because it is queued causes one warning, with an unknown cost', async () => {
+    const store = newStore()
+    const queue = async ({ chapter }: { readonly chapter: Crew }) => {
+      for (const id of ['first', 'second']) await chapter.enqueue({ id, inputs: { chapter: 'one' } })
+      return 'queued'
+    }
+    const { crew, warnings } = scene({ store, chapterStore: store, run: queue })
+    await crew.kickoff({ id: 'b' })
+    assert.match(
+      warnings.join('\n'),
+      /^run first, started by function chapters, [^\n]* since a worker executes it[^\n]*$/,
+    )
+    assert.match(String(await crew.plan({ from: 'chapters' })), /chapters .*unknown, it started runs/)
   })
 
   test('is not one with the same store under another spelling', async () => {
@@ -276,7 +291,7 @@ test('a tool and a guardrail that kick off a crew cause one warning each, and th
   await crew.kickoff({ id: 'n' })
   assert.equal(model.calls.length, 6)
   assert.deepEqual(
-    warnings.map((warning) => /executed by ([^,]*),/.exec(warning)?.[1]),
+    warnings.map((warning) => /started by ([^,]*),/.exec(warning)?.[1]),
     ['tool dig of task note', 'guardrail reviewed of task note'],
   )
   assert.match(warnings[1] ?? '', /^run n-review, .* since only kickoffs of function tasks start child runs/)

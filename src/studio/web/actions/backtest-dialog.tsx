@@ -175,7 +175,7 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
 function estimateWords({ estimate, execute }: BacktestPlan): string {
   if (!estimate)
     return 'The cost is unknown: the task has never completed, or it started runs whose cost isn’t counted.'
-  if (estimate.usage.calls === 0) return 'Earlier executions made no model calls.'
+  if (estimate.usage.calls === 0) return 'No model calls expected.'
   const tokens = amount((estimate.usage.input + estimate.usage.output) * execute)
   const cost = estimate.cost === undefined ? 'at an unknown price' : dollars(estimate.cost * execute)
   return `Expected: about ${tokens} tokens, ${cost}.`
