@@ -182,6 +182,9 @@ export function edit(
         return kept(put({ ...step, text: step.text + 1 }), `text of ${step.name}`)
       const { steps: inner, renamed, kickedOff } = edit(step.inner, { random, told, givenUp }, relabelled)
       if (inner.length === 0) return kept(steps, 'nothing')
+      // with a task less there is a kickoff less: the last one is abandoned, and its questions are dropped
+      if (step.kind === 'kickoffs' && step.kickoffs.many && inner.length < step.inner.length)
+        for (const { name } of allSteps(step.inner.slice(-1))) givenUp.add(name)
       const next = put({ ...step, inner })
       if (step.kind === 'kickoffs')
         return { steps: next, renamed: new Map(), kickedOff: new Map([...renamed, ...kickedOff]) }
