@@ -43,6 +43,14 @@ test('every layer imports only itself and the layers before it', () => {
   assert.deepEqual(wrong, [])
 })
 
+test('the studio and the command line import no module of the engine', () => {
+  const surfaces = files.filter((file) => ['studio', 'cli'].includes(layerOf(file)))
+  const wrong = surfaces.flatMap((file) =>
+    importsOf(file).flatMap((target) => (layerOf(target) === 'engine' ? [`${file} imports ${target}`] : [])),
+  )
+  assert.deepEqual(wrong, [])
+})
+
 test('only base/environment.ts reads the environment, and only the command line reads argv', () => {
   const readers = (word: RegExp) => files.filter((file) => word.test(readFileSync(file, 'utf8')))
   assert.deepEqual(

@@ -2,11 +2,12 @@
 // and the studio stand on it; so can a dashboard, a bot that passes answers on, or a cleanup job.
 import type { SignedBy } from './verbs/shared-options.ts'
 import { readSignedBy } from './verbs/shared-options.ts'
-import type { Answer, Entry } from '../journal/entries.ts'
+import type { Answer, Entry, Question } from '../journal/entries.ts'
+import { copyEngines, copyRun, type CopiedRun } from '../engine/history/copy-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'
 import { exportRun, exportRunToFile } from '../engine/history/export-run.ts'
 import { importRun, importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
-import { answerQuestion, requeue, sendMessage } from '../engine/inbox/send-message.ts'
+import { answerQuestion, findQuestion, requeue, sendMessage } from '../engine/inbox/send-message.ts'
 import { openEngine, realWorld } from '../engine/world.ts'
 import { text } from '../base/options.ts'
 import { follow, type EventIterator } from '../read/follow.ts'
@@ -38,6 +39,8 @@ export interface StoredRun {
   view(): Promise<RunView>
   /** Yields the entries of the journal, then new ones, until the run ends or rests. */
   entries(options?: { readonly after?: number; readonly caughtUp?: boolean }): EventIterator<Entry>
+  /** Reads an open question. Rejects with QUESTION_NOT_FOUND or QUESTION_ANSWERED. */
+  question(id: string): Promise<Question>
   /** Answers an open question. Rejects with ANSWER_INVALID, QUESTION_NOT_FOUND or QUESTION_ANSWERED. */
   answer(question: string, answer: Answer): Promise<void>
   /** Cancels the run, whichever process executes it. Rejects with RUN_ENDED. */
@@ -81,6 +84,7 @@ export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () =
         id,
         view: () => viewRun({ store }, id),
         entries: ({ after, caughtUp } = {}) => follow(engine, id, { after, marked: caughtUp }),
+        question: (question) => findQuestion(store, id, question),
         answer: (question, answer) => answerQuestion(engine, id, question, answer),
         cancel: async (options = {}) => send({ type: 'cancel', ...readSignedBy('cancel', options) }),
         invalidate: async (task, options = {}) =>
@@ -99,4 +103,12 @@ export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () =
     prune: (filter, limits) => prune(engine, filter, limits),
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Copies or moves a run with its child runs. */
+export type RunCopier = (run: string, dryRun: boolean) => Promise<CopiedRun>
+
+export function runCopier(from: Store, to: Store): RunCopier {
+  const engines = copyEngines(from, to)
+  return (run, dryRun) => copyRun(engines, run, dryRun)
 }

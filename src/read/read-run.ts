@@ -221,3 +221,7 @@ async function readFileBytes(store: Store, run: string | undefined, { hash, name
   const words = `the file ${name} (${hash}) of run ${run} is not in ${store.url}; restore the store from a copy, or start a new run`
   throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }
+
+export function damaged(what: string, advice: string): RepriseError {
+  return new RepriseError('JOURNAL_DAMAGED', `${what}; ${advice}`)
+}

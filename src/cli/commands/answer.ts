@@ -1,14 +1,15 @@
 // `reprise answer`: a person's decision on an open question, whichever process executes the run. At a terminal, the
 // person is asked for what the options leave out.
 import { runArgument, withStore, readSigner } from '../options.ts'
-import { answerQuestion, findQuestion } from '../../engine/inbox/send-message.ts'
 import { answerStep, decisions } from '../../read/questions.ts'
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
+import type { Answer } from '../../journal/entries.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { hasOpenQuestions } from '../../runs/waiting-questions.ts'
 import { readRunTree } from '../../runs/run-view.ts'
-import type { RunRow, Store } from '../../stores/store.ts'
+import type { RunRow } from '../../stores/store.ts'
+import type { Runs } from '../../crew/open-runs.ts'
 import { askQuestion } from '../input/ask-question.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { noteRun, findRun, whatNext } from '../find/find-run.ts'
@@ -53,10 +54,10 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
   const { decision, by, note } = options
   const fields = readFields(options)
-  await using engine = await openRuns(invocation)
-  const fits = (row: RunRow): Promise<boolean> => hasOpenQuestions(engine.store, row)
-  const run = await noteRun(commands, engine.store, await findRun(engine.store, args[0], undefined, { fits }))
-  const question = await chooseQuestion(engine.store, run, args[1])
+  await using runs = await openRuns(invocation)
+  const fits = (row: RunRow): Promise<boolean> => hasOpenQuestions(runs.store, row)
+  const run = await noteRun(commands, runs.store, await findRun(runs.store, args[0], undefined, { fits }))
+  const question = await chooseQuestion(runs, run, args[1])
   const decided =
     decision === undefined ? await askForDecision(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {
@@ -64,8 +65,9 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
     return exitCodes.usage
   }
   const given = { ...decided, ...readSigner(by), ...defined({ note }) }
-  await answerQuestion(engine, run, question.id, given)
-  const { questions } = await readRunTree(engine.store, run)
+  // the library checks whether the fields fit the question
+  await runs.run(run).answer(question.id, given as Answer)
+  const { questions } = await readRunTree(runs.store, run)
   // the process that executes the run records the answer later
   const open = questions.filter(({ id }) => id !== question.id)
   if (terminal.json) terminal.record({ runId: run, question: question.id, answer: given, questions: open })
@@ -74,17 +76,17 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
     terminal.err.line(`still open: ${other.id}: ${other.text}`)
     terminal.err.line(`  ${commands.advice(answerStep(run, other))}`)
   }
-  terminal.err.line(await whatNext(commands, engine.store, run))
+  terminal.err.line(await whatNext(commands, runs.store, run))
   return exitCodes.done
 }
 
 /** Rejects with QUESTION_NOT_FOUND or QUESTION_ANSWERED, or with a UsageError if none is named without a terminal. */
-async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<AskedQuestion> {
-  const { questions: open } = await readRunTree(store, run)
+async function chooseQuestion(runs: Runs, run: string, id: string | undefined): Promise<AskedQuestion> {
+  const { questions: open } = await readRunTree(runs.store, run)
   const [first] = open
   // a question that is not open is looked up to say why
   if (id !== undefined)
-    return open.find((question) => question.id === id) ?? { ...(await findQuestion(store, run, id)), asking: [] }
+    return open.find((question) => question.id === id) ?? { ...(await runs.run(run).question(id)), asking: [] }
   if (!first) {
     const next = { type: 'show', runId: run } as const
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${run} has no open question`, { runId: run, next })
@@ -116,7 +118,7 @@ async function askForDecision(
   return askQuestion(terminal, question)
 }
 
-/** Parses the fields of the decision. The library checks whether they fit the question. */
+/** Parses the fields of the decision. */
 function readFields({ reason, result, input, feedback, output, to }: AnswerOptions): {
   readonly [field: string]: unknown
 } {

@@ -1,6 +1,5 @@
 // `reprise cancel`: ends a run for good, whichever process executes it.
 import { runArgument, signerOption, withStore, readSigner } from '../options.ts'
-import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -23,12 +22,12 @@ export const cancelCommand: Command<CancelOptions> = {
 
 async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  await using engine = await openRuns(invocation)
+  await using runs = await openRuns(invocation)
   const { yes = false } = options
-  const row = await findRunToEnd(engine.store, args[0], !yes && canAsk())
-  await noteRun(commands, engine.store, row)
+  const row = await findRunToEnd(runs.store, args[0], !yes && canAsk())
+  await noteRun(commands, runs.store, row)
   const { run, crew } = row
-  const status = await rowStatus(engine.store, row)
+  const status = await rowStatus(runs.store, row)
   // the library refuses to cancel a run that has ended
   if (
     !isEnded(row.status) &&
@@ -38,8 +37,8 @@ async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
     return exitCodes.usage
   }
   const signed = readSigner(options.by)
-  await sendMessage(engine, run, { type: 'cancel', ...signed })
-  const cancelled = (await engine.store.row(run))?.status === 'cancelled'
+  await runs.run(run).cancel(signed)
+  const cancelled = (await runs.store.row(run))?.status === 'cancelled'
   if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })
   const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`
   const next = commands.advice({ type: cancelled ? 'refresh' : 'show', runId: run })

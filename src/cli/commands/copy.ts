@@ -5,7 +5,7 @@ import { mapConcurrently, readConcurrency } from '../../crew/verbs/shared-option
 import { defined } from '../../base/options.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { backtestName } from '../../read/backtest-name.ts'
-import { copyEngines, copyRun, type CopyEngines } from '../../engine/history/copy-run.ts'
+import { runCopier, type RunCopier } from '../../crew/open-runs.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { storedStatuses, type RunViewStatus } from '../../runs/status.ts'
@@ -82,14 +82,14 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   if (source.url === target.url)
     throw new RepriseError('OPTION_INVALID', `both stores are ${source.url}; name another one to copy to`)
   using progress = openCopyProgress(terminal, chosen.length, dryRun)
-  const engines = copyEngines(source, target)
+  const copier = runCopier(source, target)
   let failure: { readonly error: unknown } | undefined
   const copied = await mapConcurrently(
     chosen,
     concurrency,
     async (row) => {
       try {
-        const run = await copyChosen(engines, row, dryRun)
+        const run = await copyChosen(source, row, () => copier(row.run, dryRun))
         progress.onRun(run)
         return run
       } catch (error) {
@@ -123,12 +123,12 @@ async function openDisposable(url: string): Promise<AsyncDisposable & { readonly
   return { store, [Symbol.asyncDispose]: () => store.close() }
 }
 
-async function copyChosen(engines: CopyEngines, chosen: RunRow, dryRun: boolean): Promise<CopiedRun> {
+async function copyChosen(source: Store, chosen: RunRow, copyRun: () => ReturnType<RunCopier>): Promise<CopiedRun> {
   const { run: runId, crew } = chosen
   // read before the copy, which parks the run in the first store
-  const status = await rowStatus(engines.from.store, chosen)
+  const status = await rowStatus(source, chosen)
   try {
-    const { row, ...copied } = await copyRun(engines, runId, dryRun)
+    const { row, ...copied } = await copyRun()
     return { runId, crew, status: endedStatus(row) ?? status, ...copied }
   } catch (error) {
     if (!RepriseError.isInstance(error) || !runErrors.has(error.code)) throw error

@@ -1,6 +1,5 @@
 // `reprise delete`: deletes a run for good. Its forks lose nothing.
 import { runArgument, withStore } from '../options.ts'
-import { deleteRun as remove } from '../../engine/history/delete-run.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { Store } from '../../stores/store.ts'
@@ -18,13 +17,13 @@ export const deleteCommand: Command<{ readonly yes?: boolean }> = {
 
 async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Promise<number> {
   const { terminal, args, options } = invocation
-  await using engine = await openRuns(invocation)
-  const { run, words } = await findDeletable(engine.store, args[0], !options.yes && canAsk())
+  await using runs = await openRuns(invocation)
+  const { run, words } = await findDeletable(runs.store, args[0], !options.yes && canAsk())
   if (!(await confirm(`Delete run ${run}${words} for good?`, { yes: options.yes ?? false, err: terminal.err }))) {
     terminal.err.line('nothing was deleted')
     return exitCodes.usage
   }
-  await remove(engine, run)
+  await runs.run(run).delete()
   if (terminal.json) terminal.record({ runId: run, deleted: true })
   terminal.err.line(`deleted run ${run}`)
   return exitCodes.done

@@ -1,6 +1,6 @@
 // `reprise diff`: the differences between two runs, computed from their journals.
 import { runArgument, withStore } from '../options.ts'
-import type { Engine } from '../../engine/definition.ts'
+import type { Store } from '../../stores/store.ts'
 import { costOfRun } from '../../read/costs.ts'
 import { readRun } from '../../read/read-run.ts'
 import { diffLines, diffRuns, type DiffLine } from '../../runs/diff/index.ts'
@@ -29,10 +29,10 @@ export const diffCommand: Command = {
 
 async function diff(invocation: Invocation): Promise<number> {
   const { terminal, args } = invocation
-  await using engine = await openRuns(invocation)
+  await using runs = await openRuns(invocation)
   // one after the other, since the person may have to pick both
-  const a = await readSide(engine, args[0], 'first run')
-  const b = await readSide(engine, args[1], 'second run')
+  const a = await readSide(runs.store, args[0], 'first run')
+  const b = await readSide(runs.store, args[1], 'second run')
   const found = diffRuns(a.state, b.state, { a, b })
   if (terminal.json) terminal.record(found)
   else for (const { kind, text } of diffLines(found)) terminal.out.line({ text, format: formats[kind] })
@@ -40,7 +40,7 @@ async function diff(invocation: Invocation): Promise<number> {
 }
 
 async function readSide(
-  { store }: Engine,
+  store: Store,
   name: string | undefined,
   which: string,
 ): Promise<{ state: RunState; cost: number | undefined; status: RunViewStatus }> {

@@ -1,7 +1,6 @@
 // `reprise export`: writes one run as text into a file or a pipe.
 import { runArgument, withStore } from '../options.ts'
 import { existsSync } from 'node:fs'
-import { exportRun as linesOf, exportRunToFile } from '../../engine/history/export-run.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
@@ -19,16 +18,16 @@ export const exportCommand: Command<{ readonly force?: boolean }> = {
 
 async function exportRun(invocation: Invocation<{ readonly force?: boolean }>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  await using engine = await openRuns(invocation)
-  const { run } = await findRun(engine.store, args[0] ?? '')
+  await using runs = await openRuns(invocation)
+  const { run } = await findRun(runs.store, args[0] ?? '')
   const file = args[1] ?? '-'
   if (file === '-') {
-    for await (const line of linesOf(engine.store, run)) terminal.out.raw(line)
+    for await (const line of runs.run(run).exported()) terminal.out.raw(line)
     return exitCodes.done
   }
   if (!options.force && existsSync(file))
     throw new UsageError(`${file} exists; name another file, or give --force to overwrite it`)
-  await exportRunToFile(engine.store, run, file)
+  await runs.run(run).export(file)
   if (terminal.json) terminal.record({ runId: run, file })
   const next = { type: 'command', to: 'import it', words: ['import', file], takes: 'nothing' } as const
   terminal.err.line(`exported run ${run}; ${commands.advice(next)}`)

@@ -5,7 +5,6 @@ import { RepriseError } from '../../base/errors.ts'
 import type { Crew } from '../../crew/crew.ts'
 import type { ForkOptions } from '../../crew/verbs/fork.ts'
 import { type Plan, planLines } from '../../crew/result/plan.ts'
-import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
 import type { Commands } from '../write-command.ts'
@@ -41,9 +40,9 @@ import { wrap } from '../../text/wrap.ts'
 export interface NewRunOptions extends InputOptions, CrewOptions {
   readonly run?: string
   readonly through?: string
-  readonly effects?: EffectsPolicy
+  readonly effects?: ForkOptions['effects']
   readonly only?: 'descendants'
-  readonly stale?: StalePolicy
+  readonly stale?: ForkOptions['stale']
   readonly id?: string
   readonly renamed?: readonly string[]
   readonly removed?: readonly string[]
@@ -53,7 +52,7 @@ export interface NewRunOptions extends InputOptions, CrewOptions {
 
 interface ForkCommandOptions extends NewRunOptions {
   readonly from?: string
-  readonly retry?: RetryPolicy
+  readonly retry?: ForkOptions['retry']
   readonly output?: readonly string[]
   readonly edit?: readonly string[]
   readonly by?: string

@@ -1,7 +1,6 @@
 // `reprise import`: puts an exported run into this store, where it can be shown, resumed and replayed like any other.
 import { withStore } from '../options.ts'
 import { existsSync } from 'node:fs'
-import { importRun as take, importRunFromFile } from '../../engine/history/import-run.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openOrCreateStore } from '../find/open-runs.ts'
@@ -23,12 +22,12 @@ async function importRun(invocation: Invocation<{ readonly as?: string }>): Prom
     throw new UsageError(`there is no file ${file}`, {
       next: { type: 'command', to: 'write one', words: ['export', 'latest', file], takes: 'nothing' },
     })
-  await using engine = await openOrCreateStore(invocation)
+  await using runs = await openOrCreateStore(invocation)
   const renamed = options.as === undefined ? {} : { as: options.as }
   const imported =
     file === '-'
-      ? await take(engine, process.stdin.setEncoding('utf8') as AsyncIterable<string>, renamed)
-      : await importRunFromFile(engine, file, renamed)
+      ? await runs.import(process.stdin.setEncoding('utf8') as AsyncIterable<string>, renamed)
+      : await runs.import(file, renamed)
   const { runId, crew, status, entries, existed } = imported
   if (terminal.json) terminal.record(imported)
   else terminal.out.line(runId)

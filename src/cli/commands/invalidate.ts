@@ -1,6 +1,5 @@
 // `reprise invalidate`: marks a task of an unfinished run to be executed again.
 import { runArgument, signerOption, taskArgument, withStore, readSigner } from '../options.ts'
-import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../read/read-run.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -21,15 +20,15 @@ export const invalidateCommand: Command<{ readonly by?: string }> = {
 
 async function invalidate(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  await using engine = await openRuns(invocation)
-  const row = await findRun(engine.store, args[0], undefined, { fits: isUnfinished })
-  const run = await noteRun(commands, engine.store, row)
-  const { state } = await readRun(engine.store, run)
+  await using runs = await openRuns(invocation)
+  const row = await findRun(runs.store, args[0], undefined, { fits: isUnfinished })
+  const run = await noteRun(commands, runs.store, row)
+  const { state } = await readRun(runs.store, run)
   const { name: task } = await chooseRunTask(state, args[1])
   const signed = readSigner(options.by)
-  await sendMessage(engine, run, { type: 'invalidate', task, ...signed })
+  await runs.run(run).invalidate(task, signed)
   if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
   terminal.err.line(`task ${task} of run ${run} will be executed again`)
-  terminal.err.line(await whatNext(commands, engine.store, run))
+  terminal.err.line(await whatNext(commands, runs.store, run))
   return exitCodes.done
 }

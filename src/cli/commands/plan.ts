@@ -14,8 +14,8 @@ import {
   readTaskDecisions,
 } from '../options.ts'
 import type { PlanOptions } from '../../crew/verbs/plan.ts'
-import type { ChangedPolicy } from '../../engine/definition.ts'
-import type { RetryPolicy } from '../../engine/plan/plan-fork.ts'
+import type { ForkOptions } from '../../crew/verbs/fork.ts'
+import type { ResumeOptions } from '../../crew/verbs/resume.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun, loadCrewOfRun } from '../find/find-run.ts'
@@ -29,9 +29,9 @@ import { type NewRunOptions, printPlan } from './fork.ts'
 interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
   readonly of?: 'fork' | 'resume' | 'kickoff' | 'replay' | 'refresh'
   readonly from?: string
-  readonly retry?: RetryPolicy
+  readonly retry?: ForkOptions['retry']
   readonly output?: readonly string[]
-  readonly changed?: ChangedPolicy
+  readonly changed?: ResumeOptions['changed']
 }
 
 export const planCommand: Command<PlanCommandOptions> = {

@@ -1,9 +1,9 @@
 // `reprise prune`: deletes old runs of one crew or of all.
 import { Option } from 'commander'
 import { statusesOption, wholeNumberOrZero, storeFileArgument, readMoment } from '../options.ts'
-import type { Engine } from '../../engine/definition.ts'
+import type { Runs } from '../../crew/open-runs.ts'
 import { backtestName } from '../../read/backtest-name.ts'
-import { prune as pruneRuns, type PruneResult, type PruneLimits } from '../../runs/prune.ts'
+import type { PruneResult, PruneLimits } from '../../runs/prune.ts'
 import type { RunOutline } from '../../runs/summary.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
@@ -55,16 +55,16 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
     status: all ? (Object.keys(runViewStatuses) as RunViewStatus[]) : status,
   }
   const whose = crew === undefined ? '' : ` of crew ${crew}`
-  await using engine = await openExistingRuns(invocation)
-  if (!engine) {
+  await using runs = await openExistingRuns(invocation)
+  if (!runs) {
     terminal.err.line(`there are no runs${whose} to delete`)
     return exitCodes.done
   }
   const asks = !dryRun && !yes && canAsk()
   if (dryRun || asks || (all && !yes)) {
-    const found = await pruneCrew(engine, crew, { ...limits, dryRun: true })
+    const found = await pruneCrew(runs, crew, { ...limits, dryRun: true })
     if (dryRun || found.runs.length === 0) return reportPrune(invocation, { ...found, dryRun })
-    const what = `${plural(found.runs.length, 'run')}${whose} in ${engine.store.url}`
+    const what = `${plural(found.runs.length, 'run')}${whose} in ${runs.store.url}`
     if (!asks)
       throw new UsageError(`${what} would be deleted for good`, {
         next: { type: 'again', to: 'confirm', words: ['--yes'] },
@@ -75,14 +75,14 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
       return exitCodes.usage
     }
   }
-  return reportPrune(invocation, await pruneCrew(engine, crew, limits), asks)
+  return reportPrune(invocation, await pruneCrew(runs, crew, limits), asks)
 }
 
 /** Deletes runs of a crew, and of its backtests. */
-async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<PruneResult> {
-  if (crew === undefined) return pruneRuns(engine, {}, limits)
-  const own = await pruneRuns(engine, { crew }, limits)
-  const tests = await pruneRuns(engine, { crew: backtestName(crew) }, limits)
+async function pruneCrew(runs: Runs, crew: string | undefined, limits: PruneLimits): Promise<PruneResult> {
+  if (crew === undefined) return runs.prune({}, limits)
+  const own = await runs.prune({ crew }, limits)
+  const tests = await runs.prune({ crew: backtestName(crew) }, limits)
   return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
 }
 

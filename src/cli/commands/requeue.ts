@@ -1,6 +1,5 @@
 // `reprise requeue`: lets a worker continue a run that would otherwise wait for `resume`. It loads no crew's code.
 import { runArgument, signerOption, withStore, readSigner } from '../options.ts'
-import { requeue } from '../../engine/inbox/send-message.ts'
 import { canRequeue } from '../../runs/find.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { noteRun, findRun } from '../find/find-run.ts'
@@ -15,11 +14,11 @@ export const requeueCommand: Command<{ readonly by?: string }> = {
 
 async function requeueRun(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  await using engine = await openRuns(invocation)
-  const row = await findRun(engine.store, args[0], undefined, { fits: canRequeue })
-  const named = await noteRun(commands, engine.store, row)
+  await using runs = await openRuns(invocation)
+  const row = await findRun(runs.store, args[0], undefined, { fits: canRequeue })
+  const named = await noteRun(commands, runs.store, row)
   const signed = readSigner(options.by)
-  const runId = await requeue(engine, named, signed)
+  const runId = await runs.run(named).requeue(signed)
   if (terminal.json) terminal.record({ runId, requeued: true, ...signed })
   const work = commands.advice({ type: 'command', to: 'start one', words: ['worker'], takes: 'file' })
   terminal.err.line(`run ${runId} waits for a worker; if none is running, ${work}`)

@@ -1,7 +1,7 @@
 // `reprise resume`: continues a run in this process.
 import { changedOption, runArgument, withCrew, withDecisions, readTaskDecisions } from '../options.ts'
 import { defined } from '../../base/options.ts'
-import type { ChangedPolicy } from '../../engine/definition.ts'
+import type { ResumeOptions } from '../../crew/verbs/resume.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { execute } from '../execute.ts'
 import { findRun, pickUnfinished, loadCrewOfRun } from '../find/find-run.ts'
@@ -10,15 +10,15 @@ import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { readLimit } from '../input/inputs.ts'
 import { checkRuns } from '../find/open-runs.ts'
 
-interface ResumeOptions extends CrewOptions {
+interface ResumeCommandOptions extends CrewOptions {
   readonly through?: string
-  readonly changed?: ChangedPolicy
+  readonly changed?: ResumeOptions['changed']
   readonly renamed?: readonly string[]
   readonly removed?: readonly string[]
   readonly budget?: string
 }
 
-export const resumeCommand: Command<ResumeOptions> = {
+export const resumeCommand: Command<ResumeCommandOptions> = {
   declare: (command) =>
     withDecisions(withCrew(command))
       .argument('[run]', `${runArgument} (default: the latest unfinished run of the crew; at a terminal, you pick one)`)
@@ -29,7 +29,7 @@ export const resumeCommand: Command<ResumeOptions> = {
   action: resume,
 }
 
-async function resume(invocation: Invocation<ResumeOptions>): Promise<number> {
+async function resume(invocation: Invocation<ResumeCommandOptions>): Promise<number> {
   const { args, options } = invocation
   const budget = options.budget === undefined ? undefined : readLimit('--budget', options.budget)
   const { crew: found, name } = await loadCrewOfRun(options, args[0], isUnfinished)

@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import { runArgument, statuses, timeOption, wholeNumber, storeFileArgument, readMoment } from '../options.ts'
 import { defined } from '../../base/options.ts'
-import type { Engine } from '../../engine/definition.ts'
+import type { Store } from '../../stores/store.ts'
 import { backtestName, isBacktest } from '../../read/backtest-name.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { readSummary } from '../../read/row-summary.ts'
@@ -61,19 +61,19 @@ export const runsCommand: Command<RunsOptions> = {
 
 async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   const { terminal, options, commands } = invocation
-  await using engine = await openExistingRuns(invocation)
+  await using opened = await openExistingRuns(invocation)
   if (options.waiting) {
     const { showWaiting } = await import('../output/print-question.ts')
-    await showWaiting(terminal, commands, engine?.store, options.crew)
+    await showWaiting(terminal, commands, opened?.store, options.crew)
     return exitCodes.done
   }
   // JSON always has the cost; a table leaves it out, since loading prices takes longer than listing runs
   const unpriced = !terminal.json && !options.cost
-  const { runs: matches, more } = engine
-    ? await findMatches({ ...engine, unpriced }, await readFilter(engine, options), options)
+  const { runs: matches, more } = opened
+    ? await findMatches({ ...opened, unpriced }, await readFilter(opened.store, options), options)
     : { runs: [], more: false }
   if (terminal.json) for (const summary of matches) terminal.record(summary)
-  else if (engine && matches.length > 0) await printRunTable(terminal.out, engine, matches, !unpriced)
+  else if (opened && matches.length > 0) await printRunTable(terminal.out, opened.store, matches, !unpriced)
   else {
     const { status, crew, parent, since, until, backtests } = options
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
@@ -82,7 +82,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   }
   if (!terminal.json) {
     for (const { runId, why } of matches.filter(isGivenUpReason)) {
-      const row = await engine?.store.row(runId)
+      const row = await opened?.store.row(runId)
       const { advice } = commands.forCrew(row && readSummary(row).module)
       terminal.err.line(`run ${runId}: ${why}; ${advice({ type: 'resume', runId })}`)
     }
@@ -100,7 +100,7 @@ const maxLimit = 999_999
 
 async function printRunTable(
   channel: Channel,
-  { store }: Engine,
+  store: Store,
   found: readonly RunSummary[],
   withCost: boolean,
 ): Promise<void> {
@@ -154,14 +154,14 @@ function runColumns({ id, time, withCost, withFailed, withParent, withWorker }: 
   ]
 }
 
-async function readFilter(engine: Engine, options: RunsOptions): Promise<RunsFilter> {
+async function readFilter(store: Store, options: RunsOptions): Promise<RunsFilter> {
   const { status, crew, parent, since, until, backtests, children = false } = options
   return {
     ...(crew === undefined && !children ? { roots: true } : {}),
     ...defined({
       crew: crew !== undefined && backtests ? backtestName(crew) : crew,
       status: status && [status],
-      forkedFrom: parent === undefined ? undefined : await parentId(engine, parent),
+      forkedFrom: parent === undefined ? undefined : await parentId(store, parent),
       createdFrom: since === undefined ? undefined : readMoment('--since', since),
       createdTo: until === undefined ? undefined : readMoment('--until', until),
     }),
@@ -169,7 +169,7 @@ async function readFilter(engine: Engine, options: RunsOptions): Promise<RunsFil
 }
 
 /** Returns the id of the parent. It may be the id of a deleted run, which its forks still name. */
-async function parentId({ store }: Engine, name: string): Promise<string> {
+async function parentId(store: Store, name: string): Promise<string> {
   const { findRun } = await import('../find/find-run.ts')
   try {
     return (await findRun(store, name)).run
@@ -186,10 +186,10 @@ interface RunMatches {
 }
 
 /** Stores cannot filter by backtest, so runs are read until there are enough. */
-async function findMatches(engine: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<RunMatches> {
+async function findMatches(from: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<RunMatches> {
   const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []
-  for await (const summary of allRuns(engine, filter)) {
+  for await (const summary of allRuns(from, filter)) {
     if (crew === undefined && isBacktest(summary.crew) !== backtests) continue
     if (found.length === limit) return { runs: found, more: true }
     found.push(summary)

@@ -55,23 +55,23 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   const { steps = false, prompts = false } = options
   if (terminal.json && steps && prompts)
     throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
-  await using engine = await openRuns(invocation)
-  const row = await findRun(engine.store, args[0])
-  const run = await noteRun(commands, engine.store, row)
+  await using runs = await openRuns(invocation)
+  const row = await findRun(runs.store, args[0])
+  const run = await noteRun(commands, runs.store, row)
   if (options.lineage) {
-    await showLineage(terminal, engine.store, row)
+    await showLineage(terminal, runs.store, row)
     return exitCodes.done
   }
   if (options.verify) {
-    const whole = await showVerification(terminal, commands, engine.store, run)
+    const whole = await showVerification(terminal, commands, runs.store, run)
     return whole ? exitCodes.done : exitCodes.failed
   }
   if (options.tasks) {
-    showTasks(terminal, await buildRunView(await readRunTree(engine.store, run)))
+    showTasks(terminal, await buildRunView(await readRunTree(runs.store, run)))
     return exitCodes.done
   }
   const entries: Entry[] = []
-  const unit = await readRunTree(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
+  const unit = await readRunTree(runs.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
   const task = options.task === undefined ? undefined : await chooseRunTask(unit.state, options.task)
   const chosen = entries.filter(({ path }) => !task || (path !== undefined && taskInPath(path) === task.name))
   if (terminal.json && (steps || prompts)) {
@@ -86,7 +86,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   }
   if (whole) printWholeTask(terminal.out, whole)
   else {
-    printRun(terminal.out, view, await latestForks(engine.store, run))
+    printRun(terminal.out, view, await latestForks(runs.store, run))
     for (const one of view.tasks) printTask(terminal.out, one)
   }
   if (steps) printSteps(terminal.out, chosen)
@@ -94,7 +94,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
   // the inputs and outputs of this run are printed above
   for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
-  const next = nextStep(view, await findRootRun(engine.store, run), task?.name)
+  const next = nextStep(view, await findRootRun(runs.store, run), task?.name)
   if (next) terminal.err.line(`\n${commands.advice(next)}`)
   return exitCodes.done
 }

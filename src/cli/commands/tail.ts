@@ -2,7 +2,6 @@
 import { runArgument, wholeNumberOrZero, withStore } from '../options.ts'
 import { findRootRun, noteRun, findRun } from '../find/find-run.ts'
 import { describeEntry } from '../../journal/table/entry-table.ts'
-import { follow } from '../../read/follow.ts'
 import { isReady, moveOf } from '../../read/row-summary.ts'
 import { movedWords } from '../../journal/describe.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
@@ -34,10 +33,10 @@ export const tailCommand: Command<{ readonly after: number }> = {
 
 async function tail(invocation: Invocation<{ readonly after: number }>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  await using engine = await openRuns(invocation)
-  const run = await noteRun(commands, engine.store, await findRun(engine.store, args[0]))
+  await using runs = await openRuns(invocation)
+  const run = await noteRun(commands, runs.store, await findRun(runs.store, args[0]))
   // from the first entry, to know the final state without reading the run again
-  const entries = follow(engine, run)
+  const entries = runs.run(run).entries()
   const state = emptyState(run)
   let end: End
   const stop = (why: End): void => {
@@ -45,7 +44,7 @@ async function tail(invocation: Invocation<{ readonly after: number }>): Promise
     void entries.return?.()
   }
   const leave = (): void => stop('left')
-  const watch = watchHolder(engine.store, run, () => stop('abandoned'))
+  const watch = watchHolder(runs.store, run, () => stop('abandoned'))
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
   try {
     for await (const entry of entries) {
@@ -64,7 +63,7 @@ async function tail(invocation: Invocation<{ readonly after: number }>): Promise
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
   }
   // awaited, or the store would be closed before it is read
-  return await printEnd(invocation, engine.store, finishFold(state), end)
+  return await printEnd(invocation, runs.store, finishFold(state), end)
 }
 
 function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeout {

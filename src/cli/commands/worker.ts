@@ -6,7 +6,7 @@ import { Option } from 'commander'
 import { changedOption, wholeNumber, wholeNumberOrZero, readDuration } from '../options.ts'
 import { setAdvice } from '../../crew/open-crew.ts'
 import { defined } from '../../base/options.ts'
-import type { ChangedPolicy } from '../../engine/definition.ts'
+import type { ResumeOptions } from '../../crew/verbs/resume.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
@@ -18,7 +18,7 @@ interface WorkerOptions {
   readonly name?: string
   readonly concurrency?: number
   readonly once?: boolean
-  readonly changed?: ChangedPolicy
+  readonly changed?: ResumeOptions['changed']
   readonly slice?: string
   readonly grace?: string
   readonly dispatcher?: 'restate' | 'http'

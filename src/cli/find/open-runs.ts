@@ -3,9 +3,8 @@
 // side effects. So a file that was found by default is loaded only if its text, or that of a file it imports by a
 // relative path, mentions a store.
 import { resolve, dirname } from 'node:path'
-import { defaultStoreUrl, openCrewStore } from '../../crew/open-crew.ts'
-import type { Engine } from '../../engine/definition.ts'
-import { realWorld, openEngine } from '../../engine/world.ts'
+import { defaultStoreUrl } from '../../crew/open-crew.ts'
+import { openRuns as openRunsOf, type Runs } from '../../crew/open-runs.ts'
 import { environment } from '../../base/environment.ts'
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import { missingStore as missingStoreAt, storePath } from '../../stores/open-store.ts'
@@ -16,8 +15,6 @@ import type { Terminal } from '../output/terminal.ts'
 import { isMemory, type Commands, type StoreLocation } from '../write-command.ts'
 import { readFileSync } from 'node:fs'
 import { usualFile } from './usual-file.ts'
-
-type OpenEngine = Engine & AsyncDisposable
 
 /** The options of a command that needs only a store. */
 interface StoreOptions {
@@ -33,21 +30,21 @@ interface StoreCall {
 }
 
 /** Opens the store for commands that read runs. Rejects with RUN_NOT_FOUND if the store does not exist. */
-export async function openRuns(call: StoreCall): Promise<OpenEngine> {
+export async function openRuns(call: StoreCall): Promise<Runs> {
   const place = await commandStore(call)
   await checkRuns(place)
-  return openEngineOn(place, call)
+  return openRunsAt(place, call)
 }
 
 /** Returns undefined if the store does not exist: listing runs must not create an empty one. */
-export async function openExistingRuns(call: StoreCall): Promise<OpenEngine | undefined> {
+export async function openExistingRuns(call: StoreCall): Promise<Runs | undefined> {
   const place = await commandStore(call)
-  return (await missingStore(place)) === undefined ? openEngineOn(place, call) : undefined
+  return (await missingStore(place)) === undefined ? openRunsAt(place, call) : undefined
 }
 
 /** Opens the store for commands that add runs. Creates it if it is missing. */
-export async function openOrCreateStore(call: StoreCall): Promise<OpenEngine> {
-  return openEngineOn(await commandStore(call), call)
+export async function openOrCreateStore(call: StoreCall): Promise<Runs> {
+  return openRunsAt(await commandStore(call), call)
 }
 
 /** Returns the URL of the store without opening it. Rejects with a UsageError if the crew's store is an object. */
@@ -76,11 +73,9 @@ async function commandStore({ options, commands }: StoreCall): Promise<string | 
   return found
 }
 
-async function openEngineOn(place: string | Store | undefined, { terminal }: StoreCall): Promise<OpenEngine> {
+async function openRunsAt(place: string | Store | undefined, { terminal }: StoreCall): Promise<Runs> {
   const warn = (message: string): void => terminal?.err.line(`warning: ${message}`)
-  const store = await openCrewStore(place)
-  const engine = openEngine(store, realWorld(), { limitMs: terminal ? shortWaitMs : 0, onOutage: warn })
-  return { ...engine, [Symbol.asyncDispose]: () => store.close() }
+  return openRunsOf(place, { limitMs: terminal ? shortWaitMs : 0, onOutage: warn })
 }
 
 export function noRunsYet(place: string): RepriseError {

@@ -1,8 +1,7 @@
 // `reprise show --verify`: checks whether a journal is unchanged. Each entry names the hash of the previous line, and a
 // stored value is named by its own hash. A store also records the number and hash of the last entry outside the
 // journal: `file:` in another file, `sqlite:` whenever the run's row changes.
-import { damaged } from '../../engine/history/export-format.ts'
-import { runNotFoundError } from '../../read/read-run.ts'
+import { damaged, runNotFoundError } from '../../read/read-run.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import { blobReferences } from '../../journal/codec.ts'
 import { gapLimit } from '../../journal/state/change-tasks.ts'

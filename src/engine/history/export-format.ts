@@ -6,10 +6,10 @@
 //   {"within":id} for each child run, followed by the same three kinds of lines
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
 // An import folds the row, the outputs and the due time from the lines. Leases are not exported.
-import { RepriseError } from '../../base/errors.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
+import { damaged } from '../../read/read-run.ts'
 import type { LastEntryNote } from '../../stores/store.ts'
 
 export const exportFormat = 'reprise.run'
@@ -61,8 +61,4 @@ export function followChain(name: string, advice: string): Chain {
       return last
     },
   }
-}
-
-export function damaged(what: string, advice: string): RepriseError {
-  return new RepriseError('JOURNAL_DAMAGED', `${what}; ${advice}`)
 }

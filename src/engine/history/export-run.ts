@@ -9,15 +9,8 @@ import { isEnded } from '../../journal/state/state.ts'
 import { childStartedBy } from '../../journal/table/entry-table.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import {
-  damaged,
-  exportFormat,
-  exportVersion,
-  followChain,
-  type ExportHeader,
-  type ExportTrailer,
-} from './export-format.ts'
-import { checkFormat, runNotFoundError } from '../../read/read-run.ts'
+import { exportFormat, exportVersion, followChain, type ExportHeader, type ExportTrailer } from './export-format.ts'
+import { checkFormat, damaged, runNotFoundError } from '../../read/read-run.ts'
 import { realClock } from '../../base/clock.ts'
 
 /** A file is written in pieces of about this size. */

@@ -7,9 +7,9 @@ import { hashBytes } from '../../journal/hash.ts'
 import { isInTreeOf } from '../../journal/paths.ts'
 import { otherFormat } from '../../journal/check/check-entry.ts'
 import { describe } from '../../base/options.ts'
+import { damaged } from '../../read/read-run.ts'
 import type { Blob, Line, Message } from '../../stores/store.ts'
 import {
-  damaged,
   exportFormat,
   exportVersion,
   followChain,
