@@ -4,7 +4,7 @@ import type { Crew } from '../crew/crew.ts'
 import { printFailures } from './output/run-words.ts'
 import { openCrewStore, setAdvice } from '../crew/open-crew.ts'
 import type { Run } from '../crew/run.ts'
-import type { OnQuestion } from '../index.ts'
+import type { KickoffOptions } from '../crew/verbs/kickoff.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { Answer } from '../journal/entries.ts'
 import { buildRunView } from '../runs/run-view.ts'
@@ -25,7 +25,7 @@ export interface Execution {
   readonly store: Store
   readonly signal: AbortSignal
   /** Asks the person at the terminal; empty without a terminal. */
-  readonly asking: { readonly onQuestion?: OnQuestion }
+  readonly asking: Pick<KickoffOptions, 'onQuestion'>
 }
 
 /** Opens the command's store without executing anything. A missing store is not created. */
@@ -110,7 +110,11 @@ export async function execute(
  * Asks the questions of a run one after another. If the person leaves a question, it stays open, and the run continues
  * as far as it can.
  */
-function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal): OnQuestion {
+function askInTurn(
+  terminal: Terminal,
+  progress: Progress,
+  signal: AbortSignal,
+): NonNullable<KickoffOptions['onQuestion']> {
   let previous: Promise<unknown> = Promise.resolve()
   return (question) => {
     const ask = async (): Promise<Answer | undefined> => {
