@@ -1,5 +1,5 @@
 // The runs of a store, whichever crews made them: what can be done with them without the crews' code. The command line
-// and the studio stand on it; so can a dashboard, a bot that passes answers on, or a cleanup job.
+// and the studio use it.
 import type { SignedBy } from './verbs/shared-options.ts'
 import { readSignedBy } from './verbs/shared-options.ts'
 import type { Answer, Entry, Question } from '../journal/entries.ts'
