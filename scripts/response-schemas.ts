@@ -47,7 +47,9 @@ function tidy(value: unknown): unknown {
   if (typeof $ref === 'string') schema['$ref'] = $ref.replace('#/definitions/', '#/components/schemas/')
   // a property of any type may also be undefined, which JSON leaves out
   if (Array.isArray(required)) {
-    const sure = required.filter((name: string) => Object.keys((properties as Schemas)[name] ?? {}).length > 0)
+    const sure = required.filter((name: string) =>
+      Object.keys((properties as Schemas)[name] ?? {}).some((keyword) => keyword !== 'description'),
+    )
     if (sure.length > 0) schema['required'] = sure
     else delete schema['required']
   }

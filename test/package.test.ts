@@ -14,7 +14,7 @@ for (const entry of ['reprise', 'reprise/stores', 'reprise/testing', 'reprise/ya
       "data:text/javascript,delete Promise.try; Object.defineProperty(process.versions,'node',{value:'22.20.0'})"
     const code = `import('${entry}').catch((error) => console.log(error.message))`
     const { stdout } = run('--import', older, '--input-type=module', '-e', code)
-    assert.match(stdout, /^reprise needs Node\.js 24 or newer, and this is 22\.20\.0; .+\n$/)
+    assert.match(stdout, /^reprise needs Node\.js 24 or newer, but this is 22\.20\.0; .+\n$/)
   })
 }
 

@@ -29,7 +29,7 @@ export const errorCodes = {
   INPUT_INVALID: { retry: false },
   /** A text has a placeholder without an input. */
   INPUT_MISSING: { retry: false },
-  /** Nothing in the crew uses an input, and it replaces no input of the run that is forked. */
+  /** An input was given that the crew has no use for and that a forked run did not have. */
   INPUT_UNKNOWN: { retry: false },
   /** A run id was used again with other inputs. */
   INPUTS_DIFFER: { retry: false },
@@ -95,7 +95,7 @@ export const errorCodes = {
   STORE_UNAVAILABLE: { retry: true },
   /** A task failed. */
   TASK_FAILED: { retry: true },
-  /** A run has recorded work for which its crew has no task, or other tasks than a resume accepts. */
+  /** A run has recorded work that its crew has no task for, or its tasks changed and the resume accepts no changes. */
   TASKS_CHANGED: { retry: false },
   /** The crew has no such task. */
   TASK_NOT_FOUND: { retry: false },
@@ -177,7 +177,8 @@ export function messageOf(error: unknown): string {
   if (RepriseError.isInstance(error)) return error.facts
   try {
     if (!(error instanceof Error) || typeof error.message !== 'string') return String(error)
-    // Node names what fetch failed for in the cause, and has no message if all addresses of a host failed
+    // Node puts the reason of a failed fetch into the cause: if every address of a host failed, an AggregateError
+    // without a message
     if (error.message === 'fetch failed' && error.cause !== undefined) return `fetch failed: ${messageOf(error.cause)}`
     return error.message === '' && error instanceof AggregateError
       ? error.errors.map(messageOf).join(', ')

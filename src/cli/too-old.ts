@@ -8,5 +8,5 @@ export function tooOld(words: readonly string[]): string {
   const { engines } = JSON.parse(file) as { readonly engines: { readonly node: string } }
   const command = ['npx -y -p node@24 reprise', ...words.map(shellWord)].join(' ')
   const needed = engines.node.replace('>=', '')
-  return `reprise needs Node.js ${needed} or newer, and this is ${process.versions.node}; install a newer one, or run: ${command}`
+  return `reprise needs Node.js ${needed} or newer, but this is ${process.versions.node}; install a newer Node.js, or run: ${command}`
 }

@@ -10,7 +10,7 @@ import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
 import { outlineRun, rowStatus, type RunOutline } from './summary.ts'
 
-/** The statuses that are pruned by default: those of runs that wait for nothing. */
+/** The statuses that are pruned by default. */
 const prunable: readonly RunViewStatus[] = ['completed', 'cancelled', 'failed']
 const statuses = Object.keys(runViewStatuses) as RunViewStatus[]
 
@@ -84,7 +84,7 @@ async function lastTouched(store: Store, { run }: RunRow): Promise<string> {
   return times.toSorted().at(-1) ?? ''
 }
 
-/** Lists no runs that were created after `olderThan`, since these can't have been unchanged since then. */
+/** Narrows the filter to runs created before `olderThan`: any later run has changed since then. */
 function createdBefore({ createdTo }: RunFilter, olderThan: string | undefined): RunFilter {
   const ends = [createdTo, olderThan].filter((end) => end !== undefined).toSorted()
   return ends[0] === undefined ? {} : { createdTo: ends[0] }

@@ -202,7 +202,7 @@ describe('commands about active runs', { concurrency: 4 }, () => {
     assert.match(resumed.stderr, /task facts started/)
     const ended = await folder.reprise('invalidate', 'open', 'facts')
     assert.equal(ended.code, 1)
-    assert.match(ended.stderr, /^error: run open is completed .*reprise replay --run open/)
+    assert.match(ended.stderr, /^error: run open is completed, .*reprise replay --run open/)
     assert.match((await folder.reprise('resume', 'open', '--budget', 'tokens=x')).stderr, /--budget has "x" as tokens/)
   })
 

@@ -270,7 +270,7 @@ export const crew = new Crew({ name: 'outer', tasks: [head, own, same] })`
     assert.equal(ended.code, 1)
     assert.match(
       ended.stderr,
-      /^error: reprise needs Node\.js [\d.]+ or newer, and this is 20\.1\.0; [^\n]+: npx -y -p node@24 reprise show 'my run'\n$/,
+      /^error: reprise needs Node\.js [\d.]+ or newer, but this is 20\.1\.0; [^\n]+: npx -y -p node@24 reprise show 'my run'\n$/,
     )
   })
 })

@@ -72,7 +72,7 @@ describe('reprise studio', () => {
     await using folder = await project(claims)
     const open = await folder.reprise('studio', '--host', '0.0.0.0')
     assert.equal(open.code, 2)
-    assert.match(open.stderr, /there is no token/)
+    assert.match(open.stderr, /there are no tokens/)
     const empty = await folder.reprise('studio', '--no-crews')
     assert.equal(empty.code, 5)
     assert.match(empty.stderr, /there are no runs in/)

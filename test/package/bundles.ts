@@ -14,7 +14,7 @@ const task = (name: 'facts' | 'note'): string =>
   name === 'facts' ? 'Task: Extract the facts from: water in the cellar' : 'Task: Write a triage note'
 
 /** In bytes. What bundlers may leave out is decided by `sideEffects` in package.json, and by what imports what. */
-const largest = 20_000
+const largest = 20 * 1024
 const bundled = { RepriseError: 'reprise', tool: 'reprise', scriptedModel: 'reprise/testing' }
 
 export function testBundles(installed: () => InstalledPackage): void {

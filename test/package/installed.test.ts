@@ -207,7 +207,7 @@ testCreated(() => installed)
 
 function sentence(opening: string, version: string): RegExp {
   const found = RegExp.escape(version.slice(1))
-  return new RegExp(`^${opening}reprise needs Node\\.js 24 or newer, and this is ${found}; [^\n]+\n$`)
+  return new RegExp(`^${opening}reprise needs Node\\.js 24 or newer, but this is ${found}; [^\n]+\n$`)
 }
 
 /** The machine's own Node, where it is too old for Reprise. */

@@ -74,7 +74,7 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   const { dryRun = false } = options
   await using opened = await openDisposable(from)
   const source = opened.store
-  // options are checked before the second store is created
+  // runs are chosen before the target is opened, so that a wrong name creates no store
   const chosen = await choose(source)
   const missingTarget = dryRun ? await missingStore(to) : undefined
   await using other = await openDisposable(missingTarget === undefined ? to : 'memory:')
@@ -155,7 +155,7 @@ const runErrors: ReadonlySet<string> = new Set([
   'SEQ_CONFLICT',
 ])
 
-/** Chooses the runs to copy. Sorts them oldest first: of equal outputs, the newest must stay the newest in the copy. */
+/** Chooses the runs to copy, oldest first. */
 function chooser({ crew, status, since, until }: CopyOptions, names: readonly string[]) {
   const createdFrom = since === undefined ? undefined : readMoment('--since', since)
   const createdTo = until === undefined ? undefined : readMoment('--until', until)

@@ -35,7 +35,8 @@ async function migrate(invocation: Invocation<MigrateOptions>): Promise<number> 
   const { print = false } = options
   const url = await commandStoreUrl(invocation)
   if (print) {
-    if (!isServer(url)) throw new UsageError(`--print is for PostgreSQL: ${url} is migrated whenever it is opened`)
+    if (!isServer(url))
+      throw new UsageError(`--print is for PostgreSQL, not for ${url}: other stores have no SQL to apply by hand`)
     await printMissing(terminal, url)
     return exitCodes.done
   }
@@ -94,7 +95,7 @@ async function migrateFile(url: string): Promise<MigrationResult> {
   const { scheme } = splitUrl(url)
   const path = storePath(url)
   if (path === undefined || (scheme !== 'sqlite' && scheme !== 'file'))
-    throw new UsageError(`${url} is not persistent, so there is nothing to migrate; name another store with --store`)
+    throw new UsageError(`migrate is for postgres:, sqlite: and file: stores, not for ${url}; name one with --store`)
   const { exists, layout, newest } = await inspectStore(scheme, path)
   if (!exists) return { store: url, before: null, layout: null }
   const store = await openStore(url)

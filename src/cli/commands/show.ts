@@ -71,15 +71,15 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
     return exitCodes.done
   }
   const entries: Entry[] = []
-  const unit = await readRunTree(runs.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
-  const task = options.task === undefined ? undefined : await chooseRunTask(unit.state, options.task)
+  const tree = await readRunTree(runs.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
+  const task = options.task === undefined ? undefined : await chooseRunTask(tree.state, options.task)
   const chosen = entries.filter(({ path }) => !task || (path !== undefined && taskInPath(path) === task.name))
   if (terminal.json && (steps || prompts)) {
     for (const record of steps ? chosen : promptsSent(run, entries, task?.name)) terminal.record(record)
     return exitCodes.done
   }
-  const whole = task && wholeTask(unit.state, task, await taskView(unit, task))
-  const view = await buildRunView(unit)
+  const whole = task && wholeTask(tree.state, task, await taskView(tree, task))
+  const view = await buildRunView(tree)
   if (terminal.json) {
     terminal.record(whole ?? view)
     return exitCodes.done
@@ -92,8 +92,8 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   if (steps) printSteps(terminal.out, chosen)
   if (prompts) printPrompts(terminal, promptsSent(run, entries, task?.name))
   const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
-  // the inputs and outputs of this run are printed above
-  for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
+  // without --task, the inputs and outputs of this run are printed above
+  for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, whole ? 0 : 1)
   const next = nextStep(view, await findRootRun(runs.store, run), task?.name)
   if (next) terminal.err.line(`\n${commands.advice(next)}`)
   return exitCodes.done
@@ -157,7 +157,10 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
   if (count === 0) err.line('no model was called')
 }
 
-/** For a completed run, it is a replay from the shown task, or from the last one, which costs least. */
+/**
+ * Returns the step to advise. For a completed run, a retry of its failed tasks if it has any, else a replay from the
+ * shown task, or from the last one, which costs least.
+ */
 function nextStep(
   { runId, status, why, lives, failures, tasks, orphaned }: RunView,
   root: string,

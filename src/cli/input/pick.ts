@@ -21,7 +21,7 @@ interface Key {
 }
 
 const maxRows = 12
-/** How many ms to wait after an Esc, which may begin an arrow key. No other field of the interface is read. */
+/** How many ms to wait after an Esc, which may begin an arrow key. `emitKeypressEvents` reads no other field. */
 const quickEscape = { escapeCodeTimeout: 50 } as unknown as Interface
 
 export async function pick<Value>(
@@ -53,7 +53,7 @@ export async function pick<Value>(
       const text = `${chosen ? '>' : ' '} ${head}  ${note}`.trimEnd()
       return chosen ? styleText('cyan', text, { stream: output }) : text
     })
-    const more = found.length > height ? `, ${found.length} of them` : ''
+    const more = found.length > height ? `; ${found.length} matches` : ''
     const hint =
       found.length === 0 ? 'no match' : `arrow keys, part of a row or its number, then Enter; Esc for none${more}`
     const heading = shorten(`${title} ${typed}`, width)

@@ -5,7 +5,7 @@ import type { Channel } from './terminal.ts'
 import { plural } from '../../text/words.ts'
 import { printBlock, readable } from './print-block.ts'
 
-/** Longer values, such as images or signed pages, are cut. */
+/** Longer values, such as images in base64, are cut. */
 const maxLength = 2000
 
 /** Prints nothing for parts that the provider didn't add. */

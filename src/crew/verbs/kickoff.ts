@@ -67,7 +67,7 @@ export type KickoffOptions<Reference = TaskReference, Names extends InputsBy = s
      * completed, its stored result is returned. Default: a new id.
      */
     readonly id?: string
-    /** Whether to reuse outputs of earlier runs with the same inputs. Default: false. */
+    /** Whether to reuse outputs of earlier tasks with the same code and inputs. Default: false. */
     readonly reuse?: Reuse
   } & InputsOption<Names>
 
@@ -175,9 +175,11 @@ async function findParentCall(
 ): Promise<FunctionCall | undefined> {
   const { call } = code
   const { name } = open.definition
-  // this attempt has been abandoned, and the function will be called again
+  // the call was cut off: this kickoff stays pending, and if the task continues, the function is called again
   if (call?.interruptible.aborted) return new Promise(() => {})
-  const why = call ? await whyNotChild(open, call, id) : 'only kickoffs of function tasks start child runs'
+  const why = call
+    ? await whyNotChild(open, call, id)
+    : 'only a kickoff inside the function of a task starts a child run'
   if (why === undefined) return call
   warnOfUncountedRun(code, { crew: name, run: id, why })
   return undefined
@@ -189,7 +191,7 @@ async function whyNotChild(open: OpenCrew, call: FunctionCall, id: string | unde
   const { engine, state } = call.life
   if (open.hasStore && localRunKey(await open.engine(), '') !== localRunKey(engine, ''))
     return 'its crew has another store'
-  // a child run gets an id of its own, so that an existing run with this id would not be found
+  // a child run gets another id, so the existing run with this id would not be found
   const isOwnStore = open.hasStore || isDefaultPlace(engine.store.url)
   const mayExist = isOwnStore && id !== undefined && id !== state.run
   return mayExist && (await engine.store.row(id)) ? 'a run with this id already exists' : undefined

@@ -25,7 +25,7 @@ export interface PlanOptions<
   readonly of?: 'fork' | 'resume' | 'kickoff'
   /** For a resume: what to do with a started task whose definition has changed. Default: `continue`. */
   readonly changed?: ChangedPolicy
-  /** For a kickoff: whether to reuse outputs of earlier runs with the same inputs. Default: false. */
+  /** For a kickoff: whether to reuse outputs of earlier tasks with the same code and inputs. Default: false. */
   readonly reuse?: Reuse
 }
 
@@ -44,7 +44,7 @@ const planKeys = {
 }
 
 /**
- * Checks the names of the options of `crew.plan` or `run.plan`. Throws OPTION_INVALID, or OPTION_UNKNOWN, also for an
+ * Checks the option names of `crew.plan` or `run.plan`, and `of`. Throws OPTION_INVALID, or OPTION_UNKNOWN for an
  * option that the planned call does not have.
  */
 function checkPlanOptions(options: PlanOptions<TaskReference, InputsBy>, owner: 'crew' | 'run'): void {

@@ -207,9 +207,9 @@ export async function resumePlan(
   crew: CrewDefinition,
   state: RunState,
   { changed, through }: Pick<ExecuteOptions, 'changed' | 'through'>,
-  compared: Partial<TaskComparison> = {},
+  { readChild, ...compared }: Partial<TaskComparison> = {},
 ): Promise<Plan> {
   const { run: runId, inputs } = state
-  const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed), state)
+  const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed, readChild), state)
   return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, ...compared, warnings: [] })
 }

@@ -63,8 +63,8 @@ export function openLeasedTree(engine: Engine, lease: TimedLease, free: () => vo
     fail,
     async release() {
       kept.stop()
-      // no retries: the run is on disk, and a lease that cannot be released soon expires. A lost lease is released too:
-      // that tells the store that this process did not die
+      // no retries: everything is stored, and a lease that isn't released expires. A lost lease is released too, so
+      // that the store takes back the death that it may have counted
       const store = engine.store.withPatience({ signal: AbortSignal.abort() })
       return store
         .release(lease)
@@ -119,10 +119,10 @@ export function localRunKey({ store, world }: Pick<Engine, 'store' | 'world'>, r
 }
 
 // The keeper renews all leases of a process in one call, and knows how long each still lasts. Other processes see
-// expiry by the store's clock. The holder measures from before each request, so it never trusts a lease longer than
-// the store does, and by the larger of monotonic time and time of day, since a monotonic clock may stop while the
-// machine sleeps. Expiry alone doesn't lose a lease: during an outage nothing new is started, and afterwards a lease
-// that no other process took is renewed, even past its expiry.
+// expiry by the store's clock. The holder counts from just before each request, so it never trusts a lease longer
+// than the store does. It takes the larger of the times elapsed on the monotonic clock and the time of day, since a
+// monotonic clock may stop while the machine sleeps. Expiry alone doesn't lose a lease: during an outage nothing new
+// is started, and afterwards a lease that no other process took is renewed, even past its expiry.
 
 export interface LeaseKeeper {
   /** Renews the lease until `stop` is called. */

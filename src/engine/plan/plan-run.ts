@@ -6,7 +6,7 @@ import type { AttemptState, RunState, TaskState } from '../../journal/state/stat
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { namesWords, plural } from '../../text/words.ts'
 import { runOutputs, hasSteps } from '../run/task-context.ts'
-import { openTreeQuestions, childReader } from '../task/children.ts'
+import { openTreeQuestions, childReader, type ReadChild } from '../task/children.ts'
 import { findReusable, findStoredOutput, outputChange, taskChange } from './inheritance.ts'
 
 /** Plans a kickoff: all tasks are executed, except those whose output can be reused. */
@@ -49,11 +49,10 @@ export async function planResume(
   crew: CrewDefinition,
   state: RunState,
   changed: ChangedPolicy = 'continue',
+  readChild: ReadChild = childReader(engine.store),
 ): Promise<PlannedTask[]> {
   const byHand = new Set(isHandEdited(state) ? tasksToRedo(state).map((task) => task.name) : [])
-  const asked = Map.groupBy(await openTreeQuestions(state, childReader(engine.store)), ({ path }) =>
-    taskNameAt(state, path),
-  )
+  const asked = Map.groupBy(await openTreeQuestions(state, readChild), ({ path }) => taskNameAt(state, path))
   const outputs = Object.assign(new Map<string, StoredOutput>(), { lacks: runOutputs(state).lacks })
   const open = new Set<string>()
   const plan: PlannedTask[] = []

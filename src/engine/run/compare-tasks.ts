@@ -20,7 +20,6 @@ import { plural } from '../../text/words.ts'
 import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { readRun } from '../../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
@@ -30,6 +29,8 @@ export interface TaskComparison {
   readonly changes: TaskListChanges | undefined
   /** Recorded work without a task, of the run and of the unfinished runs of its nested crews. */
   readonly orphaned: readonly OrphanedTask[]
+  /** The reader that the comparison used, so that a plan reads no child run again. */
+  readonly readChild?: ReadChild | undefined
 }
 
 /**
@@ -69,6 +70,7 @@ export async function compareTasks(
   state: RunState,
   decisions: TaskDecisions,
   store?: Store,
+  readChild: ReadChild | undefined = store && childReader(store),
 ): Promise<TaskComparison> {
   const renamed = resolveRenames(crew, state, decisions)
   const removed = resolveRemovals(state, decisions)
@@ -98,16 +100,19 @@ export async function compareTasks(
       if (suggestion !== undefined) suggested.add(suggestion)
       orphaned.push({
         task: known.name,
-        holds: describeRecord(state, known, store ? await statesWithin(state, known, childReader(store)) : []),
+        holds: describeRecord(state, known, readChild ? await statesWithin(state, known, readChild) : []),
         ...defined({ because, nearest: suggestion }),
       })
-    } else if (task.child && row && store && row.status !== 'completed') {
+    } else if (task.child && row && row.status !== 'completed') {
+      const childState = await readChild?.(row.run)
+      if (!childState) continue
       used.add(known.name)
       const inner = decisionsWithin(decisions, [known.name])
-      const { state: childState } = await readRun(store, row.run)
-      const within = await compareTasks(task.child.crew, childState, inner, store).catch((error: unknown) => {
-        throw withChildAddress(error, state.run, known.name)
-      })
+      const within = await compareTasks(task.child.crew, childState, inner, store, readChild).catch(
+        (error: unknown) => {
+          throw withChildAddress(error, state.run, known.name)
+        },
+      )
       orphaned.push(...within.orphaned.map((orphan) => ({ ...orphan, task: `${known.name}/${orphan.task}` })))
     } else if (task.code && child) {
       // the crews that a function kicks off are only known when it is called
@@ -125,7 +130,7 @@ export async function compareTasks(
     orphaned[0] = { nearest: only.name, ...orphan }
   await checkAddresses(state, decisions, used, store)
   const gone = [...before].filter((name) => !taskIn(crew, name) && !byOldName.has(name))
-  return { changes: changesOf(added, [...new Set([...gone, ...removed])], renamed), orphaned }
+  return { changes: changesOf(added, [...new Set([...gone, ...removed])], renamed), orphaned, readChild }
 }
 
 /** Returns the address of an earlier call's task, such as `settle/pay`, with the names that the tasks have now. */

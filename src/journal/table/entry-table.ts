@@ -1,5 +1,5 @@
 // One row per type of entry: which fields it has, how it changes the state of its run, and what other code needs to
-// know about it. The rows are in the files beside this one, by the first word of the type.
+// know about it. The rows are in the files beside this one: of runs, of tasks, and of steps with everything else.
 import { childRunId } from '../paths.ts'
 import type { Entry, EntryType, NewEntry, RunStatus } from '../entries.ts'
 import type { EntryRow, SpentCall } from './entry-row.ts'

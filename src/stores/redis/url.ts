@@ -59,7 +59,7 @@ export function readRedisUrl(text: string, options: RedisOptions = {}): RedisSet
   const parameters = url.searchParams
   const unknown = [...parameters.keys()].find((name) => !knownOptions.has(name))
   if (unknown !== undefined)
-    throw invalidUrl(text, `it has no option "${unknown}"`, `give ${[...knownOptions].join(', ')}`)
+    throw invalidUrl(text, `"${unknown}" is not an option`, `the options are ${[...knownOptions].join(', ')}`)
   const prefix = options.prefix ?? parameters.get('prefix') ?? defaults.prefix
   if (!/^[^{}\0]+$/.test(prefix)) throw invalidUrl(text, `"${prefix}" cannot be a prefix`, 'give a name without braces')
   const sentinel = parameters.get('sentinel') ?? undefined
@@ -117,7 +117,7 @@ function decodePart(text: string, part: string): string | undefined {
   }
 }
 
-/** The same for all URLs of a store: with default port and database, without options of the connection. */
+/** Returns the URL for messages: with port and database, without the password and the options of the connection. */
 function toDisplayUrl(url: URL, port: number, prefix: string, sentinel: string | undefined): string {
   const shown = new URL(url)
   shown.password = ''
@@ -133,7 +133,11 @@ function readAddresses(text: string, url: URL, hasSentinels: boolean): RedisAddr
   const first = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port) }
   const others = (url.searchParams.get('sentinels') ?? '').split(',').filter((each) => each !== '')
   if (others.length > 0 && !hasSentinels)
-    throw invalidUrl(text, 'it has sentinels but no sentinel', 'name the server as they do: sentinel=name')
+    throw invalidUrl(
+      text,
+      'it has the option sentinels but not sentinel',
+      "add sentinel=name, the server's name at its sentinels",
+    )
   return [
     first,
     ...others.map((each) => {

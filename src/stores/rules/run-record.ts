@@ -35,7 +35,7 @@ export function rowValues(row: RunRow): (string | number | null)[] {
   return [crew, version, format, priority, status, createdAt, updatedAt, forkedFrom, inputs, summary]
 }
 
-/** A value that isn't a string, written by another program, becomes empty: one bad row must not break a listing. */
+/** Text columns with another type, written by another program, become empty: one bad row must not break a listing. */
 export function toRow(record: RunRecord): RunRow {
   const { run, crew, version, format, priority, status, created_at, updated_at, forked_from, inputs, summary } = record
   return {

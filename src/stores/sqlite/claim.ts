@@ -1,4 +1,5 @@
-// Claims ready runs. The ready runs of a lane are one range of an index, searched and leased under the write lock.
+// Claims ready runs, under the write lock. The ready runs of a lane are one range of an index per priority; runs whose
+// last process died are in another index.
 import { isOwnerDead, readOwner } from '../owner.ts'
 import { highestFirst, isSameLane, laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/leases.ts'
 import { afterDeath } from '../rules/ready.ts'
@@ -38,7 +39,10 @@ const readyRootColumns = `${rootColumns}, crew, version, format, priority, ready
 const inLane = 'crew = ? and version = ? and format = ? and priority = ? and ready_at <= ?'
 export const selectReady: string = `select ${readyRootColumns} from runs
   where ${inLane} and deaths = 0 order by ready_at limit ?`
-/** A separate query: a claim takes only one suspect, and many suspects would hide the other runs. */
+/**
+ * Reads suspects, which are runs whose last process died, by themselves: a claim takes at most one, and in one query
+ * with the others they could use up the row limit.
+ */
 export const selectSuspects: string = `select ${readyRootColumns} from runs
   where ${inLane} and deaths > 0 order by ready_at limit ?`
 export const selectHeldSuspects: string = 'select 1 from runs where owner = ? and deaths > 0 and expires_at > ? limit 1'
@@ -110,7 +114,7 @@ function countHeld(
   return live.size + expired.length
 }
 
-/** Skips from one owner to the next: few processes hold many runs. */
+/** Skips from one owner to the next: there may be many held runs, but they have few owners. */
 export const selectNextOwner = 'select owner from runs where owner > ? order by owner limit 1'
 export const selectHeldBy: string = `select ${rootColumns} from runs where owner = ?`
 

@@ -1,5 +1,5 @@
-// Opens database files, notices their removal, waits for locks, maps SQLite's errors, and applies migrations. All but
-// the migrations also serves the leases.db of a file store.
+// Opens database files, notices their removal, waits for locks, maps SQLite's errors, and applies migrations.
+// Everything except the migrations is also used for the leases.db of a file store.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { createPrivateFile } from '../private-folder.ts'
 import { statSync } from 'node:fs'
@@ -52,7 +52,7 @@ export function guardFile(path: string, companion?: string): () => void {
 }
 
 function fileIdentity(path: string): string | undefined {
-  // not opened: closing a file drops the locks that this process has on it
+  // `stat` rather than `open`, since closing a file drops the locks that this process has on it
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stats && `${stats.dev} ${stats.ino}`
 }
@@ -167,8 +167,8 @@ export async function whileBusy<T>(path: string, work: () => T): Promise<T> {
 }
 
 // Migrations: all are applied in one transaction under the write lock, so if two processes open a new file at once, the
-// second finds the work done. The database of another program, a database that newer code has reserved, and a database
-// whose migrations differ are refused.
+// second finds the work done. The database of another program, a database that this code is too old to write, and a
+// database whose migrations differ are refused.
 
 /** The layout that this code writes: the number of its last migration. */
 export const formatNumber: number = lastNumber(migrations)

@@ -4,8 +4,8 @@
 // - Paths are relative to `<base>/api`, where base is the path that the studio is mounted at. The server writes it to
 //   `<base href="…">` in index.html, so the page finds the API at `new URL('api/', document.baseURI)`.
 // - A name in braces is one path segment, encoded with encodeURIComponent: run ids may contain `/` and `#`.
-// - Bodies are JSON (`content-type: application/json`). Requests other than GET need the studio's own `Origin`, which
-//   browsers send, the header `x-reprise-studio: 1`, or a token.
+// - Bodies are JSON (`content-type: application/json`). Requests other than GET need one of: the studio's own `Origin`
+//   (browsers send it), the header `x-reprise-studio: 1`, a token.
 // - Fields that are `undefined` in a type are absent from the JSON. Times are ISO 8601; costs are in US dollars.
 // - Errors are a `Problem`: 400 invalid request, 401 no token, 403 insufficient role, or foreign Origin or Host, 404,
 //   405, 409 not possible in the state of the run, 413, 415, 500, 503 store unavailable.
@@ -190,8 +190,8 @@ export interface Questions {
 }
 
 /**
- * An open question with everything needed to decide it. `asking` lists the tasks that ask, outermost first, with their
- * inputs and earlier outputs.
+ * An open question with everything needed to decide it. The last task of `asking` is the one that asks; the tasks
+ * before it, outermost first, are those whose child runs lead to it. Each has its inputs and earlier outputs.
  */
 export type QuestionView = WaitingQuestion & {
   /** The required and optional fields of each decision. Every decision also accepts `note`. */
@@ -226,7 +226,7 @@ export interface PlanView extends Omit<Plan, 'toString'> {
 
 export interface RunPage {
   /**
-   * Newest first. A search reads some thousand rows per page, so a page may be short or empty and still have `next`.
+   * Newest first. A search reads a few thousand rows per page, so a page may be short or empty and still have `next`.
    */
   readonly runs: readonly RunSummary[]
   readonly next?: string

@@ -43,8 +43,8 @@ export function listingContract(under: StoreUnderTest): void {
       expected = { ...expected, ...change }
       await store.append(lease, index + 1, batch(index + 2, 1, { row: expected }))
       assert.deepEqual(await store.row('r'), expected)
-      const { crew, status, forkedFrom: parent } = expected
-      const filter = { crew, status: [status], ...(parent === undefined ? {} : { parent }) }
+      const { crew, status, forkedFrom } = expected
+      const filter: RunFilter = { crew, status: [status], ...(forkedFrom === undefined ? {} : { forkedFrom }) }
       assert.deepEqual((await store.list(filter, { limit: 2 })).rows, [expected])
     }
   })
@@ -166,7 +166,7 @@ export function listingContract(under: StoreUnderTest): void {
 
   checkIf(
     'clock',
-    'finds no output older than requested, and the newest of several runs',
+    'finds the newest output of several runs, and none older than requested',
     under,
     async ({ store, place, pass }) => {
       for (const run of ['z', 'a']) {

@@ -54,7 +54,7 @@ export interface HttpTransport {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** The code of the error that stands in for an answer that will not come. No server sends it. */
+/** The code of the error that stands in for a missing or invalid answer. No server sends it. */
 export const lostCode = -1
 
 export function lostAnswer(id: string | number, message: string): Message {

@@ -323,7 +323,7 @@ describe("a person's intervention:", () => {
     const before = await entriesOf(store, 'r')
     await assert.rejects(crew.run('r').edit('assess', 'x'), {
       code: 'RUN_ENDED',
-      message: /never changed; make a new run from it with crew\.run\('r'\)\.replay\('assess'\)$/,
+      message: /can no longer be changed; make a new run from it with crew\.run\('r'\)\.replay\('assess'\)$/,
     })
     await assert.rejects(crew.run('r').cancel(), { code: 'RUN_ENDED' })
     assert.deepEqual(await entriesOf(store, 'r'), before)
@@ -478,7 +478,7 @@ describe('new Crew', () => {
     [
       "a tool whose input isn't an object",
       () => tool({ name: 't', description: 'd', input: z.string(), run: () => 1 }),
-      /not an object/,
+      /not the schema of an object/,
     ],
     ['no options at all', () => new Task(undefined as never), /takes an object of options/],
     ['a task that is none', () => new Crew({ tasks: [{}] as never }), /item 1 of tasks of a crew is an object/],

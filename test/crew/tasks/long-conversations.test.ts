@@ -181,7 +181,7 @@ describe('a conversation longer than contextTokens', () => {
     const { crew } = reading({ pages: eight, agent: { contextTokens: 1500 }, script: [quiet] })
     assert.equal(String(await crew.kickoff()), 'done')
     const mute = reading({ pages: eight, agent: { contextTokens: 1500 }, script: [{ when: summarises, reply: '' }] })
-    await assert.rejects(mute.crew.kickoff(), { code: 'TASK_FAILED', message: /task book .* gave no summary/ })
+    await assert.rejects(mute.crew.kickoff(), { code: 'TASK_FAILED', message: /task book .* returned no summary/ })
   })
 
   test('keeps a budget: a summary is a model call like any other', async () => {
