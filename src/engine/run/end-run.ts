@@ -56,7 +56,9 @@ export async function endRun(
 /** Reports orphaned tasks that were found in a child run during the execution: to a caller as an error. */
 function reportOrphaned({ crew, state, options }: Life, orphaned: readonly OrphanedTask[]): void {
   if (orphaned.length === 0) return
-  const error = tasksChangedError(crew, state.run, orphaned)
+  const { renamed = {}, removed = [] } = options.decisions ?? {}
+  const undecided = orphaned.filter(({ task }) => !Object.hasOwn(renamed, task) && !removed.includes(task))
+  const error = tasksChangedError(crew, state.run, undecided.length > 0 ? undecided : orphaned, options.decisions)
   if (!options.handsBack) throw error
   warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })
 }

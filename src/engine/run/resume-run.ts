@@ -141,7 +141,9 @@ export async function prepareResume(
     const isChild = parentRunId(state.run) !== undefined
     const error = tasksChangedError(crew, state.run, orphaned, decisions)
     if (!isClaimed && !isChild) throw error
-    await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
+    // none of the caller's decisions is recorded, so a child run's record names the tasks that they are about, too
+    const parked = isChild ? (await compareTasks(crew, state, {}, engine.store)).orphaned : orphaned
+    await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned: parked }])
     // for a child run, the parent reports it
     if (!isChild) warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })
     return undefined

@@ -259,3 +259,33 @@ describe('a changed function that kicks off crews and is called again', () => {
     assert.equal(new Set(paid).size, paid.length)
   })
 })
+
+test('a resume that decides about one of two orphaned tasks of a kickoff names both, and the view still shows both', async () => {
+  const store = newStore()
+  const paid: string[] = []
+  const crewOf = (names: readonly string[], on = store) => {
+    const tasks = names.map((name, at) => new Task({ name, run: () => `paid ${paid.push(`item ${at}`)}` }))
+    const last = new Task({ name: 'last', run: () => 'done' })
+    const inner = new Crew({ name: 'inner', tasks: [...tasks, last], logger: quiet })
+    const all = new Task({ name: 'all', effect: 'idempotent', run: async () => String(await inner.kickoff()) })
+    return new Crew({ name: 'outer', tasks: [all], store: on, logger: quiet })
+  }
+  for (let entry = 6; paid.length < 2; entry++) {
+    await store.delete('r').catch(() => undefined)
+    paid.length = 0
+    await dieAt(store, { at: `after:${entry}` }, (mortal) => crewOf(['invoice', 'letter'], mortal).kickoff({ id: 'r' }))
+  }
+  const crew = crewOf(['invoices', 'letters'])
+  const orphans = async (): Promise<string[]> =>
+    (await crew.run('r').view()).orphaned.map(({ task }) => task.split('/').at(-1) ?? '')
+  await assert.rejects(crew.resume('r'), { code: 'TASKS_CHANGED' })
+  assert.deepEqual(await orphans(), ['invoice', 'letter'])
+  const [first = ''] = (await crew.run('r').view()).orphaned.map(({ task }) => task)
+  const refused = await crew.resume('r', { renamed: { [first]: 'invoices' } }).catch((error: unknown) => error)
+  assert.deepEqual(await orphans(), ['invoice', 'letter'])
+  const { facts, next } = refused as { facts: string; next: { renamed: { [task: string]: string } } }
+  assert.doesNotMatch(facts, new RegExp(`${first} \\(`))
+  assert.deepEqual(Object.values(next.renamed), ['invoices', 'letters'])
+  await crew.resume('r', { renamed: next.renamed })
+  assert.equal(paid.length, 2)
+})

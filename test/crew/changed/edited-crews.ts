@@ -41,7 +41,7 @@ export async function editedHistory(store: Store, random: Random, seed: number):
   const queued = random.chance(0.3)
   if (queued) await crewOf(store).enqueue({ id: run })
 
-  for (let life = 1; life <= 40 && !finished; life++) {
+  for (let life = 1; life <= 80 && !finished; life++) {
     const killed = life <= 3 && random.chance(0.8)
     const at = killed ? `${random.chance(0.5) ? 'before' : 'after'}:${1 + random.below(16)}` : ''
     const byWorker = (life > 1 || queued) && random.chance(0.4)
