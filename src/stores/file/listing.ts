@@ -19,7 +19,7 @@ export function listRows(
   ...[filter, page]: Parameters<Store['list']>
 ): ReturnType<Store['list']> {
   return guarded(async () => {
-    const rows = (await files.all()).map(({ row }) => row)
+    const rows = (await files.all(filter.root)).map(({ row }) => row)
     return listPage(rows, filter, page)
   })
 }

@@ -3,6 +3,7 @@
 // lines of the journal, so a person who removes such a line puts its messages back into the inbox.
 import { mkdir, readdir, readFile, rename, rm, stat, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { rootRunId } from '../../journal/paths.ts'
 import type { Blob, Message, RunId, RunRow } from '../store.ts'
 import { isMissing, syncFolder, writeSynced, appendDurably } from './durable-files.ts'
 import { writeNote, readNote } from './end-note.ts'
@@ -32,8 +33,8 @@ export interface RunFiles {
   ids(): Promise<RunId[]>
   /** Writes the note on the last line. Call it after an append. */
   note(state: JournalState): Promise<void>
-  /** All journals with a complete row. */
-  all(): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
+  /** All journals with a complete row, or those of one run tree. */
+  all(root?: RunId): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
   addBlobs(run: RunId, blobs: readonly Blob[]): Promise<void>
   messages(run: RunId): Promise<Message[]>
@@ -95,12 +96,14 @@ export function openRunFiles(folder: string): RunFiles {
       return ids
     },
 
-    async all() {
+    async all(root) {
       const journals = []
       for (const file of await readdir(folder)) {
         const name = runPart(file)
         if (name === undefined) continue
-        const state = await loadNamed(file, decodeName(name)).catch(ignoreFolder)
+        const run = decodeName(name)
+        if (root !== undefined && run !== undefined && rootRunId(run) !== root) continue
+        const state = await loadNamed(file, run).catch(ignoreFolder)
         const row = state && completeRow(state)
         if (state !== undefined && row !== undefined) journals.push({ row, state })
       }
