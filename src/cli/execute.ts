@@ -24,11 +24,11 @@ export interface Execution {
   readonly crew: Crew
   readonly store: Store
   readonly signal: AbortSignal
-  /** Asks the person at the terminal; empty without a terminal. */
+  /** The option with which a verb asks the person at the terminal; empty without a terminal. */
   readonly asking: Pick<KickoffOptions, 'onQuestion'>
 }
 
-/** Opens the command's store without executing anything. A missing store is not created. */
+/** Opens the command's store without executing anything. A missing store is not created: `work` gets an empty one. */
 export async function withCrewStore(
   { options, commands }: Invocation,
   crew: Crew,
@@ -49,8 +49,8 @@ export async function withCrewStore(
 }
 
 /**
- * Executes the run that `work` starts on a copy of the crew with an observed store, and prints the outcome. `work`
- * returns undefined if nothing was started.
+ * Gives `work` a copy of the crew with an observed store, executes the run that it starts, and prints the outcome.
+ * `work` returns undefined if it starts nothing.
  */
 export async function execute(
   invocation: Invocation,
@@ -62,7 +62,7 @@ export async function execute(
   setAdvice(commands.advice)
   const store = await openCrewStore(options.store ?? crew.store)
   using interrupt = stopOnInterrupt(terminal.err)
-  let steps = 0
+  let entries = 0
   try {
     const run = await executeWatched()
     if (!run) {
@@ -78,8 +78,8 @@ export async function execute(
       else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })
       return exitCodes.suspended
     }
-    const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
-    terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
+    const words = entries > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
+    terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${entries > 0 ? ': ' : ' '}${words}`)
     printFailures(terminal.loud, commands, result)
     if (!terminal.json) terminal.out.raw(result.raw)
     return exitCodes.done
@@ -91,7 +91,7 @@ export async function execute(
   async function executeWatched(): Promise<Run | undefined> {
     using progress = openProgress(terminal, { store, prices: crew.prices })
     const observed = observeStore(store, (entry, run) => {
-      steps++
+      entries++
       return progress.onEntry(entry, run)
     })
     const asking = canAsk() ? { onQuestion: askInTurn(terminal, progress, interrupt.signal) } : {}
@@ -127,7 +127,7 @@ function askInTurn(
   }
 }
 
-/** The first Ctrl-C or SIGTERM suspends the run; a second one ends the process at once. */
+/** Handles Ctrl-C and SIGTERM until disposed: the first aborts `signal`, a second one ends the process at once. */
 export function stopOnInterrupt(channel: Channel): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
   let first = 0

@@ -16,8 +16,8 @@ export const exitCodes = {
   /** There is no such run, task, question or crew. */
   notFound: 5,
   /**
-   * A second Ctrl-C ended the process without waiting for the journal (the run can still be resumed), or the first one
-   * ended `tail`.
+   * A second Ctrl-C ended the process before the run was suspended (it can still be resumed), or the first one ended
+   * `tail`.
    */
   interrupted: 130,
 } as const

@@ -1,5 +1,5 @@
-// Reports a failed command: one line that ends with the next command to type, and below it the stack of the user's own
-// code, if it threw.
+// Reports a failed command: one line, which ends with the next command to type if there is one, and below it the stack
+// of the user's own code, if that threw.
 import { messageOf, RepriseError, type ErrorCode } from '../base/errors.ts'
 import { redact } from '../secrets/redact.ts'
 import { thrownStack } from '../secrets/thrown-stack.ts'

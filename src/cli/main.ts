@@ -22,14 +22,14 @@ if ((first === '--version' || first === '-V') && rest.length === 0) {
 }
 
 /**
- * Shortens the start: a short command spends most of its time finding, reading and compiling some sixty files. Bun and
- * Deno lack the hooks for this.
+ * Shortens the start: a short command spends most of its time finding, reading and compiling more than a hundred files.
+ * Bun and Deno may lack these two functions.
  */
 function speedUpLoading(): void {
   const { enableCompileCache, registerHooks }: Partial<typeof nodeModule> = nodeModule
-  // the next command reads the compiled code from a cache, also that of the crew's file
+  // the next command reads compiled code from a cache: that of these files, and of the crew's file
   enableCompileCache?.()
-  // not for sources: Node itself must detect that they are TypeScript
+  // in a checkout these files are TypeScript, which Node itself must detect
   if (!import.meta.url.endsWith('.js')) return
   const own = new URL('../', import.meta.url).href
   // the package's files import one another by exact name, so there is nothing to look up: this saves a fifth of the

@@ -19,7 +19,7 @@ export function withCrew(command: Program): Program {
   return command.option('--file <file>', fileArgument).option('--crew <crew>', crewOption)
 }
 
-/** The file of the crew, for commands that take it as their argument and as `--file`. */
+/** Returns the file of the crew, for commands that take it as their argument or as `--file`. */
 export function fileGiven(argument: string | undefined, { file }: { readonly file?: string }): string | undefined {
   if (argument !== undefined && file !== undefined)
     throw new UsageError(`the file of the crew is given twice, ${argument} and --file ${file}; give one`)
@@ -44,7 +44,7 @@ export function withInputs(command: Program): Program {
     .option('--inputs <file>', 'a JSON file with an object of inputs; --input overrides it')
 }
 
-/** Decisions about recorded tasks that the crew no longer has. */
+/** Adds the options that decide about recorded tasks that the crew no longer has. */
 export function withDecisions(command: Program): Program {
   return command
     .option('--renamed <old=new>', 'a task was renamed (repeatable)', collect)
@@ -84,7 +84,10 @@ export function statusesOption(fallback?: string): Option {
   })
 }
 
-/** Adds a removed option. It is refused when it is parsed, before any unknown option; `instead` ends the message. */
+/**
+ * Adds an option that the command no longer has, to refuse it with advice: `instead`. It is refused before options that
+ * the command never had.
+ */
 export function withRemoved(command: Program, flags: string, instead: string): Program {
   const option = new Option(flags).hideHelp()
   const words = `error: ${command.name()} has no option ${option.long}: ${instead}`
@@ -113,7 +116,7 @@ function loginName(): string | undefined {
   }
 }
 
-/** Returns the library's option `by`: the given name, or else the login name. */
+/** Returns the library's option `by`: the given name, else the login name. Empty without either. */
 export function readSigner(by: string | undefined): { readonly by?: string } {
   const name = by ?? loginName()
   return name === undefined ? {} : { by: name }
@@ -157,7 +160,7 @@ function parseMoment(text: string, now: Date): Date {
   return new Date(/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}\S*$/.test(text) ? text : Number.NaN)
 }
 
-/** Parses `500ms`, `90s`, `10m`, `2h` or `1d` into seconds. Throws a UsageError that names the option. */
+/** Parses a time such as `500ms`, `90s`, `2h` or `1d` into seconds. Throws a UsageError that names the option. */
 export function readDuration(option: string, text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,9}(?:\.\d+)?)\s?(ms|[smhdw])$/.exec(text.trim()) ?? []
   if (unit !== '') return Number(count) * (secondsPerUnit[unit] ?? 0)

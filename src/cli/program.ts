@@ -172,7 +172,7 @@ export const sections: readonly Section[] = [
   },
 ]
 
-/** Removed commands, each with the words of the command that replaces it. */
+/** Commands that no longer exist, each with the words of the command that replaces it, if any. */
 const removedCommands: { readonly [name: string]: readonly string[] | undefined } = {
   tasks: ['show', '--tasks'],
   lineage: ['show', '--lineage'],
@@ -184,7 +184,7 @@ const removedCommands: { readonly [name: string]: readonly string[] | undefined 
 
 /**
  * Builds the program. `onExit` receives the exit code of the command. If `argv` names a command, only that one is
- * added, because adding all of them takes longer than many commands run. Otherwise all are listed, without their
+ * added, because adding all of them takes longer than many commands do. Otherwise all are listed, without their
  * options.
  */
 export async function createProgram(onExit: (code: number) => void, argv: readonly string[]): Promise<Program> {
@@ -234,7 +234,7 @@ function addExamples(command: Program, lines: readonly string[]): void {
   command.addHelpText('after', `\n${heading}:\n${lines.map((line) => `  ${line}`).join('\n')}`)
 }
 
-/** Adds a removed command. It fails and prints its replacement, with the words of this call. */
+/** Adds a command that no longer exists. It fails, and names the command to use, with the words of this call. */
 function addRemoved(program: Program, name: string, { runner, words }: Pick<Call, 'runner' | 'words'>): void {
   function refuse(): never {
     const command = removedCommands[name]

@@ -46,7 +46,7 @@ export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
   ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** Returns the templates. Their folder is as far from src/ in a checkout as from dist/ in the package. */
+/** Returns the templates. The relative path to them is the same from src/ in a checkout and dist/ in the package. */
 function readTemplates(kind: 'typescript' | 'yaml'): [path: string, text: string][] {
   const folder = fileURLToPath(new URL(`../../templates/${kind}`, import.meta.url))
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
@@ -133,7 +133,7 @@ const compilerSettings = {
   include: ['**/*.ts'],
 }
 
-/** Examples of addresses, for providers that can be served from another one. */
+/** Examples of a server's address, for providers whose models may be served at another than the usual one. */
 const addresses: { readonly [provider: string]: string } = {
   openai: 'OPENAI_BASE_URL=http://127.0.0.1:8000/v1',
   ollama: 'OLLAMA_BASE_URL=http://127.0.0.1:11434/v1',
@@ -181,7 +181,7 @@ export function packageSource(root: string, version: string, project: string): P
   return { spec: `file:${relative(resolve(project), tarball).replaceAll(sep, '/')}` }
 }
 
-/** Returns the address of the package in npm's lockfile, which every node_modules has except the global one. */
+/** Returns the package's address in the lockfile that npm writes into every node_modules except the global one. */
 function resolvedAddress(lockfile: string): string | undefined {
   try {
     const { packages } = JSON.parse(readFileSync(lockfile, 'utf8')) as Lockfile
@@ -203,7 +203,7 @@ function isRegistryAddress(resolved: string): boolean {
 
 export const defaultName = 'my-crew'
 
-/** npm refuses the last two, and a package that depends on a package of its own name. */
+/** A project depends on the first three, and npm lets none depend on its own name. It refuses the last two as names. */
 const reservedNames = ['reprise', 'zod', 'typescript', 'node_modules', 'favicon.ico']
 
 /** Throws a UsageError unless npm accepts the name. An accepted name cannot be a path to another folder. */
@@ -251,7 +251,7 @@ export function writeProject(folder: string, files: readonly ProjectFile[]): voi
       mkdirSync(dirname(join(draft, path)), { recursive: true })
       writeFileSync(join(draft, path), text)
     }
-    // Windows cannot rename onto an existing folder; rmdir leaves a folder that has files by now
+    // Windows cannot rename onto an existing folder; rmdir fails if the folder has files by now
     if (lstatSync(folder, { throwIfNoEntry: false })) rmdirSync(folder)
     renameSync(draft, folder)
   } catch (error) {

@@ -13,7 +13,10 @@ import { shellWord } from '../text/words.ts'
 /** A next step: of the library, or of the command line alone (this call with other words, or any command). */
 export type CommandNext =
   | NextStep
-  /** This call with more words. `instead`: an option of this call to leave out, or to replace by one in `words`. */
+  /**
+   * This call with more words. `instead`: an option of this call that is left out. By default the option in `words`, if
+   * they are one option and its value: it replaces an earlier one.
+   */
   | { readonly type: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
   /** This call with the crew of the run. */
   | { readonly type: 'module'; readonly to: string; readonly module: CrewModule }
@@ -25,8 +28,8 @@ interface CommandWords {
   /** Its positional arguments. */
   readonly values?: readonly string[]
   /**
-   * Which options of this call the command repeats: those for crew and store, for file (all crews) and store, for the
-   * store alone (the default), or none.
+   * Which options of this call the command repeats. `crew`: file, crew and store. `file`: file and store, for commands
+   * about all crews of the file. `store`, the default: the store alone.
    */
   readonly takes?: 'crew' | 'file' | 'store' | 'nothing'
 }
@@ -47,7 +50,7 @@ export interface Call extends CrewLocation {
   readonly inputs: readonly string[]
 }
 
-/** Where runs are kept: a URL, the crew's file for a store that only it can open, or the memory of this process. */
+/** Where runs are kept: at a URL, in the store that the crew's file names, or in the memory of this process. */
 export type StoreLocation = { readonly store: string } | 'file' | 'memory'
 
 export interface Commands {
@@ -63,7 +66,7 @@ export interface Commands {
   setStore(location: StoreLocation | undefined): void
   /** Sets the crew of the run that this call is about. Undefined if the run has not recorded it. */
   setCrew(module: CrewModule | undefined): void
-  /** Returns the writers for a run of another crew. */
+  /** Returns both functions for a run of another crew. */
   forCrew(module: CrewModule | undefined): Pick<Commands, 'command' | 'advice'>
 }
 
@@ -80,7 +83,7 @@ export function writeCommands(typedCall: Call): Commands {
     return [call.runner, ...words.toSpliced(bar < 0 ? words.length : bar, 0, ...more).map(shellWord)].join(' ')
   }
 
-  /** This call, in which these inputs have other values: as JSON if their type isn't string. */
+  /** Returns this call with a new word for each of these inputs: `name=value`, or `name:=json` if it isn't a string. */
   function give({ inputs, types = {} }: NextStep<'give'>): string {
     const typed = new Map(call.inputs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair]))
     const words = inputs.reduce((left, name) => withoutInput(left, typed.get(name)), call.words)
@@ -109,7 +112,7 @@ export function writeCommands(typedCall: Call): Commands {
     return [call.runner, name, ...after].join(' ')
   }
 
-  /** The options of this call, or else the location of the run's own crew, if it still exists. */
+  /** Returns the options of this call, or else where the run's own crew is, if its file still exists. */
   function crewLocation(): Pick<CrewLocation, 'file' | 'crew'> {
     if (call.file !== undefined || call.crew !== undefined || !crewModule) return call
     return locateCrew(crewModule) ?? call
@@ -227,7 +230,7 @@ const wordsByAction: { readonly [A in SimpleAction]: (next: NextStep<A>) => Comm
   replay: ({ runId, task }) => ({ words: ['replay', '--run', runId, '-t', task], takes: 'crew' }),
   refresh: ({ runId }) => ({ words: ['refresh', '--run', runId], takes: 'crew' }),
   retry: ({ runId }) => ({ words: ['fork', '--run', runId, '--retry', 'failed'], takes: 'crew' }),
-  // asks at a terminal: a decision in the printed command would likely be copied without reading the question
+  // the command asks for the decision: a printed one would likely be copied without reading the question
   answer: ({ runId, question }) => ({ words: ['answer'], values: [runId, question] }),
   invalidate: ({ runId, task }) => ({ words: ['invalidate'], values: [runId, task] }),
   cancel: ({ runId }) => ({ words: ['cancel'], values: [runId] }),
@@ -261,7 +264,7 @@ function hasUsualFile(): boolean {
   return usualFileHere() !== undefined
 }
 
-/** Returns its absolute path; an empty string if package.json is invalid, which the printed command will report. */
+/** Returns the usual file's absolute path; an empty string if package.json is invalid (the command reports that). */
 function usualFileHere(): string | undefined {
   try {
     const file = usualFile()

@@ -44,7 +44,7 @@ describe('on the command line,', { concurrency: 4 }, () => {
     assert.equal(asked.code, 3)
     assert.equal(asked.stdout, '')
     assert.ok(asked.stderr.includes(`Did file_claim({"policy":"P-77"}) happen?`))
-    const command = `  answer run or happened or fail with (in scripts, add --decision):\n  npx reprise answer ${run} q1\n`
+    const command = `  answer (run, happened, fail) with this; in scripts, add --decision:\n  npx reprise answer ${run} q1\n`
     assert.ok(asked.stderr.includes(command))
     assert.ok((await folder.reprise('show', run)).stdout.includes(command))
 
@@ -73,7 +73,7 @@ describe('on the command line,', { concurrency: 4 }, () => {
     const inner = ' {2}task find of crew inner, run r1\\/the research#1\\n'
     const shown = (above: string): RegExp =>
       new RegExp(
-        `question .+ \\(result\\), task the research/find: .*\\n${above}${inner} {2}│ found\\n {2}answer approve .*\\n {2}npx reprise answer r1 `,
+        `question .+ \\(result\\), task the research/find: .*\\n${above}${inner} {2}│ found\\n {2}answer \\(approve, .*\\n {2}npx reprise answer r1 `,
       )
     const all = shown(' {2}task the research of crew outer, run r1\\n')
     assert.match(asked.stderr, all)
@@ -84,7 +84,7 @@ describe('on the command line,', { concurrency: 4 }, () => {
   test('a waiting run ends with its question, wrapped at words, and each command on its own line', async () => {
     await using folder = await project(filing)
     const run = runIn(await stopInTool(folder, 'SIGINT'))
-    const decide = '  answer run or happened or fail with (in scripts, add --decision):'
+    const decide = '  answer (run, happened, fail) with this; in scripts, add --decision:'
     const answer = `  npx reprise answer ${run} q1`
     for (const command of ['resume', 'tail']) {
       const { stderr } = await folder.call([command, run], { seen: true })
@@ -184,7 +184,7 @@ describe('on the command line,', { concurrency: 4 }, () => {
     assert.equal(stderr, 'no run of crew other waits for a person\n')
     assert.match(
       stdout,
-      /^the research\/q1 {2}result, task the research\/find of run first of crew outer, since \d{4}-.*\n {2}\S.*\n {2}answer approve or .*\n {2}npx reprise answer first /,
+      /^the research\/q1 {2}result, task the research\/find of run first of crew outer, since \d{4}-.*\n {2}\S.*\n {2}answer \(approve, .*\n {2}npx reprise answer first /,
     )
     assert.equal(stdout.match(/reprise answer/g)?.length, 2)
     await folder.reprise('answer', 'first', 'the research/q1', '--decision', 'approve')

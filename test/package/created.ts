@@ -44,7 +44,7 @@ export function testCreated(installed: () => InstalledPackage): void {
     assert.equal(asking.code, 3, asking.stderr)
     assert.match(
       asking.stderr,
-      /answer approve or deny or use or fail with \(in scripts, add --decision\):\n {2}npx reprise answer \S+ q1\n/,
+      /answer \(approve, deny, use, fail\) with this; in scripts, add --decision:\n {2}npx reprise answer \S+ q1\n/,
     )
     passed(await reprise('answer', 'latest', 'q1', '--decision', 'approve'))
     assert.equal(passed(await reprise('resume')).stdout, 'Filed, team.\n')

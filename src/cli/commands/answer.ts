@@ -1,5 +1,5 @@
 // `reprise answer`: a person's decision on an open question, whichever process executes the run. At a terminal, the
-// person is asked for what the options leave out.
+// person is asked for the run, the question or the decision if the call names none.
 import { runArgument, withStore, readSigner } from '../options.ts'
 import { answerStep, decisions } from '../../read/questions.ts'
 import { defined } from '../../base/options.ts'
@@ -80,7 +80,7 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   return exitCodes.done
 }
 
-/** Rejects with QUESTION_NOT_FOUND or QUESTION_ANSWERED, or with a UsageError if none is named without a terminal. */
+/** Rejects with QUESTION_NOT_FOUND or QUESTION_ANSWERED, or with a UsageError if none is named or picked. */
 async function chooseQuestion(runs: Runs, run: string, id: string | undefined): Promise<AskedQuestion> {
   const { questions: open } = await readRunTree(runs.store, run)
   const [first] = open

@@ -51,7 +51,7 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
     const words = 'add the earlier names of renamed tasks (was), or decide for each run'
     const plan = commands.advice({
       type: 'command',
-      to: 'see what it would do',
+      to: 'print the plan of the first one',
       words: ['plan', '--of', 'resume', '--run', first.runId],
       takes: 'crew',
     })

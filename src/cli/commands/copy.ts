@@ -125,7 +125,7 @@ async function openDisposable(url: string): Promise<AsyncDisposable & { readonly
 
 async function copyChosen(source: Store, chosen: RunRow, copyRun: () => ReturnType<RunCopier>): Promise<CopiedRun> {
   const { run: runId, crew } = chosen
-  // read before the copy, which parks the run in the first store
+  // read before the copy, which suspends the run in the first store
   const status = await rowStatus(source, chosen)
   try {
     const { row, ...copied } = await copyRun()

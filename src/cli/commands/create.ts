@@ -140,7 +140,7 @@ async function askUntil(
   for (;;) {
     const answer = await askLine(`${question} (${fallback}): `, person)
     if (answer === undefined) {
-      // the key that ended the input did not end the line
+      // Enter would have printed a line feed; Esc and Ctrl-C print none
       person.output.write('\n')
       return undefined
     }

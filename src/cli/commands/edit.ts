@@ -46,7 +46,7 @@ async function edit(invocation: Invocation<EditOptions>): Promise<number> {
       edited.discard()
     }
     if (terminal.json) terminal.record({ runId: run, task: task.name, edited: true, ...signed })
-    terminal.err.line(`edited task ${task.name} of run ${run}; outputs that depend on the old one are kept`)
+    terminal.err.line(`edited task ${task.name} of run ${run}; outputs that depend on its old output are kept`)
     terminal.err.line(await whatNext(commands, store, run))
     return exitCodes.done
   })

@@ -138,7 +138,7 @@ async function fork(invocation: Invocation<ForkCommandOptions>): Promise<number>
   }
 }
 
-/** The options that only one of the commands has. */
+/** The options that not all three commands have. `onAccepted` is called when the plan is accepted, or only printed. */
 type OwnOptions = Pick<ForkOptions, 'from' | 'retry' | 'outputs' | 'by'> & { readonly onAccepted?: () => void }
 
 async function executeNewRun(
@@ -192,7 +192,7 @@ async function executeNewRun(
   })
 }
 
-/** Plans the fork; if a run with the id exists, it would be resumed, so plans that resume. */
+/** Plans the fork. If a run with its id exists, that run would be resumed: then plans the resume. */
 async function planNewRun(crew: Crew, store: Store, request: ForkOptions): Promise<Plan> {
   const { id, by: _, ...planned } = request
   if (id === undefined || !(await store.row(id))) return crew.plan({ of: 'fork', ...planned })

@@ -68,7 +68,7 @@ async function checkStoreUrl(url: string, from: string, commands: Commands): Pro
   return { checks: [found, ok('layout', `${layout}, as this version writes it`)], isOpen: true }
 }
 
-/** A store whose runs cannot be read. */
+/** Returns the checks of a store whose runs are not read. */
 function closed(...checks: readonly Check[]): CheckedStore {
   return { checks, isOpen: false }
 }

@@ -1,5 +1,5 @@
-// Progress of many runs while this process executes them: a line for each ended run, and on a terminal the runs in
-// progress below.
+// Progress of many runs while this process executes them: on a terminal, a line for each run in progress and one with
+// the sums. They are redrawn below the lines of ended runs, which batch-end.ts prints.
 import { rootRunId } from '../../journal/paths.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { addCost, type Prices } from '../../models/cost.ts'
@@ -15,14 +15,14 @@ interface BatchRuns {
   readonly store: Store
   readonly prices: Prices | undefined
   readonly total: number
-  /** The name of the run's line; undefined for other runs of the store. */
+  /** Returns the line of inputs that a run is for, such as `line 3`; undefined for other runs of the store. */
   findName(runId: string): string | undefined
 }
 
 interface BatchProgress extends Disposable {
   /** Receives a recorded entry of one of the runs or of a child run. */
   onEntry(entry: Entry, run: string): Promise<void>
-  /** Returns the final progress; undefined if nothing was executed. */
+  /** Counts an ended run. Returns its final progress; undefined if nothing was executed. */
   onEnd(runId: string | undefined): LiveRun | undefined
   /** The sums over all ended runs. */
   sum(): Sum
@@ -102,10 +102,10 @@ export function batchLines(batch: LiveBatch, size: Size, frame: number): Line[] 
   const room = Math.max(1, size.height - 3)
   const hidden = batch.running.length - room
   const shown = hidden > 0 ? batch.running.slice(0, room - 1) : batch.running
-  const name = Math.max(0, ...shown.map((one) => columns(one.name)))
+  const nameWidth = Math.max(0, ...shown.map((one) => columns(one.name)))
   const turning = spinner[frame % spinner.length] ?? ''
   const lines = shown.map((one): Line => {
-    const head = `  ${turning} ${one.name.padStart(name)}  `
+    const head = `  ${turning} ${one.name.padStart(nameWidth)}  `
     const tokens = one.run.tokens === 0 ? '' : `${amount(one.run.tokens)} tokens`
     // a narrow terminal has room for the names only
     const numbers = width >= 60 ? `${duration(one.run.ms).padStart(8)}${tokens.padStart(13)}` : ''

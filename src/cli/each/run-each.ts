@@ -77,7 +77,7 @@ function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) 
   return (line) => ({ ...shared, ...line, ...typed })
 }
 
-/** Leaves out, with a warning, what the crew doesn't use: such files often come from elsewhere and have more fields. */
+/** Leaves out, with a warning, inputs that the crew doesn't use: files from elsewhere often have more fields. */
 function usedInputs(
   { terminal }: Invocation<RunOptions>,
   crew: Crew,
@@ -97,13 +97,13 @@ function usedInputs(
 /** Makes the ids of the runs, and finds the line of an id. */
 function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined) {
   const names = new Map<string, string>()
-  const equal = new Map<string, number>()
+  const repeats = new Map<string, number>()
   let widest = 0
-  const own = (inputs: { readonly [name: string]: Json }): string => {
-    const known = digest([crew.name, inputs]).replaceAll(/[-_]/g, '').toLowerCase().slice(0, 12)
-    const count = (equal.get(known) ?? 0) + 1
-    equal.set(known, count)
-    return `each-${known}${count === 1 ? '' : `-${count}`}`
+  const derivedId = (inputs: { readonly [name: string]: Json }): string => {
+    const hash = digest([crew.name, inputs]).replaceAll(/[-_]/g, '').toLowerCase().slice(0, 12)
+    const count = (repeats.get(hash) ?? 0) + 1
+    repeats.set(hash, count)
+    return `each-${hash}${count === 1 ? '' : `-${count}`}`
   }
   return {
     nameOf: (runId: string) => names.get(runId),
@@ -113,7 +113,7 @@ function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined)
     }),
     make(inputs: { readonly [name: string]: Json }, index: number): string {
       const number = lines[index]?.number ?? 0
-      const runId = id === undefined ? own(inputs) : `${id}-${number}`
+      const runId = id === undefined ? derivedId(inputs) : `${id}-${number}`
       names.set(runId, `line ${number}`)
       widest = Math.max(widest, runId.length)
       return runId

@@ -94,8 +94,8 @@ async function pickAnyRun(
 }
 
 /**
- * Lets the person pick one of several unfinished runs. Returns undefined, for the latest, without several or a
- * terminal.
+ * Lets the person pick one of several unfinished runs. Returns undefined, which stands for the latest run, if there are
+ * fewer than two, or no terminal.
  */
 export async function pickUnfinished(store: Store, crew: string): Promise<string | undefined> {
   if (!canAsk()) return undefined
@@ -128,7 +128,10 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
   throw new UsageError('no run was picked; name one', { next: { type: 'runs' } })
 }
 
-/** For commands that cannot be undone: the beginning of an id is enough only if the person confirms the run. */
+/**
+ * Finds a run for commands that cannot be undone. The beginning of an id is enough only if the person is `asked` to
+ * confirm the run.
+ */
 export async function findRunToEnd(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
   const row = await findRun(store, name)
   if (asked || name === undefined || row.run === name || name === 'latest') return row
@@ -150,7 +153,7 @@ export async function noteRun(commands: Commands, store: Store, row: RunRow): Pr
   return row.run
 }
 
-/** Returns the id of the root run, which is the run to resume. */
+/** Returns the id of the run to resume: of the root, or of the run itself if its root no longer exists. */
 export async function findRootRun(store: Store, run: string): Promise<string> {
   const root = rootRunId(run)
   return (await store.row(root)) ? root : run
@@ -244,7 +247,7 @@ async function inSharedStore<Found>(
   }
 }
 
-/** If several crews have the run's name, the run's recorded export decides. */
+/** Returns the run's crew, by its name. If several crews have that name, the export that the run recorded decides. */
 function crewOfRow(row: RunRow, crews: readonly Crew[]): Crew | undefined {
   const named = crews.filter(({ name }) => name === row.crew)
   if (named.length <= 1) return named[0]
@@ -269,7 +272,7 @@ async function refuseWithoutFile(
   }
 }
 
-/** Returns undefined if the name is ambiguous. */
+/** Returns undefined if the name is ambiguous, or if no run fits. */
 async function findWithoutCrew(
   store: Store,
   name: string | undefined,

@@ -70,8 +70,8 @@ export async function findTaskName(crew: Crew, reference: string | undefined): P
 }
 
 /**
- * Returns the task that `backtest note` or `replay -t note` names. Before the crew is loaded, throws a UsageError for
- * several, or for none without a terminal.
+ * Returns the task that `backtest note` or `replay -t note` names, before the crew is loaded. Throws a UsageError if
+ * several are named, or if none is and there is no terminal.
  */
 export function namedTask({
   args,

@@ -13,8 +13,8 @@ import type { CommandNext } from '../write-command.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
 
 /**
- * Loads the crew. `fits` chooses between several. Rejects with CREW_NOT_FOUND, which names what the file exports
- * instead, or with a UsageError if the file cannot be loaded.
+ * Loads the crew. `fits` chooses between several. Rejects with CREW_NOT_FOUND, which names what the file exports, if
+ * that doesn't determine one crew, and with a UsageError if the file cannot be loaded.
  */
 export async function loadCrew(
   file: string | undefined,
@@ -177,8 +177,8 @@ function relativePath(file: string): string {
 }
 
 /**
- * Loads the crews of all these modules, or of the usual file. `store` replaces the stores of the crews. Rejects with
- * CREW_NOT_FOUND if a module exports none, or if there is no usual file.
+ * Loads the crews of all these modules; if none is named, those of the usual file. `store` replaces the stores of the
+ * crews. Rejects with CREW_NOT_FOUND if a module exports no crew, or if there is no usual file.
  */
 export async function loadServed(paths: readonly (string | undefined)[], store?: string): Promise<Crew[]> {
   const named = paths.filter((path) => path !== undefined)

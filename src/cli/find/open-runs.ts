@@ -65,7 +65,10 @@ export async function studioStore(call: StoreCall): Promise<string | Store | und
   return place
 }
 
-/** Returns undefined if the environment or the default decides. Printed commands then name the same store. */
+/**
+ * Returns the store of `--store` or of the crew's file; undefined if the environment or the default decides. Makes
+ * printed commands find the same store.
+ */
 async function commandStore({ options, commands }: StoreCall): Promise<string | Store | undefined> {
   if (options.store !== undefined) return options.store
   const found = await crewStore(options.file)
@@ -107,12 +110,18 @@ export function locateStore(store: string | Store | undefined, file: string | un
   return sameByDefault && (file === undefined || !anotherNamesStore(file)) ? undefined : { store: url }
 }
 
-/** Returns the name of the store if it does not exist yet. Rejects with STORE_INVALID if its URL is invalid. */
+/**
+ * Returns the store's URL, without a password, if the store does not exist yet. Rejects with STORE_INVALID or
+ * STORE_NEWER if this code cannot use it.
+ */
 export async function missingStore(store: string | Store | undefined): Promise<string | undefined> {
   return missingStoreAt(typeof store === 'object' ? store : storeUrl(store))
 }
 
-/** Returns the file's store. Rejects with a UsageError if it cannot be loaded, or its crews have several stores. */
+/**
+ * Returns the store that the file's crews name, if any. Rejects with a UsageError if the file cannot be loaded, or if
+ * its crews have several stores.
+ */
 async function crewStore(named: string | undefined): Promise<string | Store | undefined> {
   const file = named ?? usualFile()
   if (file === undefined || (named === undefined && !mentionsStore(resolve(file), new Set()))) return undefined

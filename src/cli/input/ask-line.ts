@@ -19,7 +19,10 @@ export function terminalPerson(signal?: AbortSignal): Person {
   return { input: process.stdin, output: process.stderr, signal }
 }
 
-/** Returns what the person typed after `prompt`; undefined for Ctrl-C, Ctrl-D and Esc, which do not end the line. */
+/**
+ * Returns what the person typed after `prompt`. Undefined if the person leaves with Ctrl-C, Ctrl-D or Esc, which print
+ * no line feed, or if `signal` is aborted.
+ */
 export async function askLine(prompt: string, { input, output, signal }: Person): Promise<string | undefined> {
   if (signal?.aborted) return undefined
   const { createInterface } = await import('node:readline/promises')
@@ -45,7 +48,7 @@ export async function askLine(prompt: string, { input, output, signal }: Person)
 export async function confirm(question: string, { yes, err }: { yes: boolean; err: Channel }): Promise<boolean> {
   if (yes || !canAsk()) return true
   const answer = await askLine(`${question} [y/N] `, terminalPerson())
-  // Enter ended the line; Esc or Ctrl-C did not
+  // Enter has printed a line feed; Esc and Ctrl-C print none
   if (answer === undefined) err.line()
   return /^\s*y(es)?\s*$/i.test(answer ?? '')
 }

@@ -14,8 +14,8 @@ import type { Channel, Terminal } from '../output/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
 
 /**
- * Returns undefined if the person leaves (Esc, Ctrl-C) or `person.signal` is aborted: the question stays open. The
- * answer fits the question; the caller adds who answered. Call it only if `canAsk()`.
+ * Returns the person's answer; the caller adds who answered. Undefined if the person leaves (Esc, Ctrl-C) or
+ * `person.signal` is aborted: the question stays open. Call it only if `canAsk()`.
  */
 export async function askQuestion(
   { loud }: Pick<Terminal, 'loud'>,
@@ -129,7 +129,7 @@ function fieldReader(question: Question, field: string): Reader {
   return { hint: 'JSON or text', read: readJson }
 }
 
-/** Parses JSON. Returns other text unchanged, unless it begins like JSON. */
+/** Parses JSON. Returns other text unchanged, but throws a UsageError if it begins like JSON. */
 function readJson(typed: string): Json {
   try {
     return JSON.parse(typed) as Json

@@ -1,4 +1,5 @@
-// Edits a task's output in the person's editor. The text is never lost: the file stays until the text was used.
+// Edits a task's output in the person's editor. The file with the text stays until the text was used, unless the editor
+// fails.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +19,7 @@ export interface EditedText {
   discard(): void
 }
 
-/** Rejects with a UsageError without a terminal or an editor, or if nothing was changed. */
+/** Rejects with a UsageError if there is no terminal or editor, if the editor fails, or if nothing was changed. */
 export async function editOutput(store: Store, run: string, task: Task): Promise<EditedText> {
   const editor = editorCommand(task)
   const before = await outputText(store, run, task)

@@ -80,7 +80,7 @@ export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Pr
   return outputs
 }
 
-/** Reads the file of `@file`, and parses its text or the given one. */
+/** Parses the typed text, or for `@file` the text of that file. */
 export function readOutput(task: Task, typed: string, what: string): unknown {
   const hint = `put text that begins with @ into a file`
   return parseOutput(task, typed.startsWith('@') ? readText(typed.slice(1), what, hint) : typed, what)

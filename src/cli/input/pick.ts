@@ -30,8 +30,8 @@ export async function pick<Value>(
   { input, output, signal }: Person,
 ): Promise<Value | undefined> {
   if (signal?.aborted) return undefined
-  const labels = Math.min(48, Math.max(0, ...choices.map((choice) => columns(plain(choice.label)))))
-  const numbers = String(choices.length).length
+  const labelWidth = Math.min(48, Math.max(0, ...choices.map((choice) => columns(plain(choice.label)))))
+  const numberWidth = String(choices.length).length
   let typed = ''
   let selected = 0
   let drawnRows = 0
@@ -46,8 +46,8 @@ export async function pick<Value>(
     const found = matchChoices(choices, typed)
     const first = Math.max(0, Math.min(selected - Math.floor(height / 2), found.length - height))
     const rows = found.slice(first, first + height).map(({ index, choice }, row) => {
-      const label = shorten(choice.label, labels)
-      const head = `${String(index + 1).padStart(numbers)}  ${label}${' '.repeat(labels - columns(label))}`
+      const label = shorten(choice.label, labelWidth)
+      const head = `${String(index + 1).padStart(numberWidth)}  ${label}${' '.repeat(labelWidth - columns(label))}`
       const note = shorten(choice.note ?? '', width - columns(head) - 4)
       const chosen = first + row === selected
       const text = `${chosen ? '>' : ' '} ${head}  ${note}`.trimEnd()

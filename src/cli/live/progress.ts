@@ -1,6 +1,6 @@
 // Progress of a run while this process executes it: a tree that changes in place on a terminal, a line per entry
-// elsewhere, nothing with --quiet. It observes the store, so what is shown is on disk, and kickoff, resume and fork
-// need no code for it.
+// elsewhere, nothing with --quiet. It observes the store, so kickoff, resume and fork need no code for it, and all that
+// it shows is recorded, except the text of replies in progress.
 import { muteStepLog } from '../../crew/open-crew.ts'
 import { describeEntry, statusAfter } from '../../journal/table/entry-table.ts'
 import type { Run } from '../../crew/run.ts'

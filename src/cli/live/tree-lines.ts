@@ -23,7 +23,7 @@ const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly
 export const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 
 const maxWidth = 120
-/** A name is not cut below this width for the text after it. */
+/** Long names are not cut below this width, even if the text after them must be. */
 const leastName = 28
 /** The width that the agent's name or activity keeps next to a long name. */
 const leastWords = 24
@@ -51,11 +51,11 @@ export function treeLines(run: LiveRun, size: Size, frame: number | undefined): 
   const otherColumns = margin + leastWords + timeWidth + tokensWidth + (priced ? costWidth : 0)
   // on a wide terminal the numbers would be far from the names
   const width = Math.min(size.width, Math.max(maxWidth, longest + otherColumns))
-  const name = Math.min(longest, Math.max(leastName, width - otherColumns))
+  const nameWidth = Math.min(longest, Math.max(leastName, width - otherColumns))
   const talking = groups.filter(({ task }) => task.reply !== '').length
   const blocks = groups.map(({ task, depth }) => ({
     task,
-    line: taskLine(task, depth, { width, name, priced, frame }),
+    line: taskLine(task, depth, { width, nameWidth, priced, frame }),
     reply: replyLines(task, depth, width, talking > 1 ? 2 : replyRows),
   }))
   const named = `run ${run.runId}`
@@ -80,16 +80,16 @@ function* flatten(
 
 interface Layout {
   readonly width: number
-  readonly name: number
+  readonly nameWidth: number
   readonly priced: boolean
   readonly frame: number | undefined
 }
 
-function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }: Layout): Line {
+function taskLine(task: LiveTask, depth: number, { width, nameWidth, priced, frame }: Layout): Line {
   const { sign, format } = marks[task.status]
   const turning = task.status === 'running' && frame !== undefined
   const head = `  ${'  '.repeat(depth)}`
-  const shown = shorten(task.name, name - 2 * depth)
+  const shown = shorten(task.name, nameWidth - 2 * depth)
   const right = [
     (task.ms === undefined ? '' : duration(task.ms)).padStart(timeWidth),
     (task.tokens === 0 ? '' : `${amount(task.tokens)} tokens`).padStart(tokensWidth),
@@ -98,7 +98,7 @@ function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }:
   // a narrow terminal has room for the names only
   const numbers = width >= 60 ? right : ''
   // a deeper name has a narrower column
-  const left = 2 + 2 + name + 2
+  const left = 2 + 2 + nameWidth + 2
   const room = Math.max(0, width - 1 - left - numbers.length)
   const words = shorten([task.agent, task.activity].filter(Boolean).join(' · '), room)
   return [
@@ -106,7 +106,7 @@ function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }:
     { text: turning ? (spinner[frame % spinner.length] ?? sign) : sign, ...(format ? { format } : {}) },
     ' ',
     { text: shown, ...(task.status === 'pending' || task.status === 'skipped' ? { format: 'dim' as const } : {}) },
-    ' '.repeat(Math.max(0, name - 2 * depth - columns(shown)) + 2),
+    ' '.repeat(Math.max(0, nameWidth - 2 * depth - columns(shown)) + 2),
     { text: words, format: task.status === 'failed' ? 'red' : 'dim' },
     numbers === '' ? '' : ' '.repeat(room - columns(words)) + numbers,
   ]

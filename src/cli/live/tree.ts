@@ -1,5 +1,5 @@
 // The live view of a run: its tasks as a tree, each with its status, activity, time and cost. All of it is derived from
-// the folded state, except the text of replies in progress, which comes from deltas.
+// the folded state, except the text of replies in progress: models stream it as deltas.
 import type { Delta } from '../../read/listeners.ts'
 import { costOfTask } from '../../read/costs.ts'
 import { readRun } from '../../read/read-run.ts'
@@ -162,7 +162,8 @@ function describeActivity(state: RunState, task: TaskState, status: TaskViewStat
 }
 
 /**
- * Returns the ms from the task's start to its end, else to now, or to its last entry if it was stopped or has failed.
+ * Returns the ms from the task's start to its end. Without an end: to now if its stored status is `running`, else to
+ * its last entry. Undefined for a task that was not executed in this run.
  */
 function taskDuration(
   { status, source, output, startedAt }: TaskState,

@@ -91,8 +91,8 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
 }
 
 /**
- * Erases the rows above the cursor, and leaves the cursor in the first of them. Row by row, because some terminals
- * (tmux) save what is erased from the top of the screen down in their history, once per redraw.
+ * Erases the rows above the cursor, and leaves the cursor in the first of them. It erases them one by one: when one
+ * sequence erases the whole screen, some terminals (tmux) save it in their history, once per redraw.
  */
 export function eraseRows(rows: number): string {
   return rows === 0 ? '' : `\r${'\u001b[A\u001b[2K'.repeat(rows)}`

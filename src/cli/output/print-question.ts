@@ -36,7 +36,7 @@ export function printOpenQuestion(
 }
 
 export function printHowToAnswer(channel: Channel, commands: Commands, next: NextStep<'answer'>): void {
-  channel.line(`  answer ${next.decisions.join(' or ')} with (in scripts, add --decision):`)
+  channel.line(`  answer (${next.decisions.join(', ')}) with this; in scripts, add --decision:`)
   channel.line(`  ${commands.command(next)}`)
 }
 

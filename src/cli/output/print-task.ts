@@ -131,7 +131,7 @@ type AttemptField = 'path' | 'status' | 'startedAt' | 'carries' | 'refusal' | 'r
 
 interface AttemptRecord extends Pick<AttemptState, AttemptField> {
   readonly agent?: string
-  /** Absent for a function task. */
+  /** Absent for a function or crew task, which calls no model itself. */
   readonly request?: SentRequest
   readonly turns: readonly TurnRecord[]
 }

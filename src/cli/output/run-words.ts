@@ -24,7 +24,10 @@ export function printFailures(
   if (canRetry(failures)) channel.line(commands.advice({ type: 'retry', runId }))
 }
 
-/** Whether a retry would execute anything: it doesn't repeat a nested crew that has an output. */
+/**
+ * Whether a retry would execute anything. It repeats no nested crew that has an output, so a failed task within one,
+ * such as `research/facts`, doesn't count.
+ */
 export function canRetry(failures: readonly TaskFailure[]): boolean {
   return failures.some(({ task }) => !task.includes('/'))
 }

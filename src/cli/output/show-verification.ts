@@ -1,6 +1,6 @@
 // `reprise show --verify`: checks whether a journal is unchanged. Each entry names the hash of the previous line, and a
-// stored value is named by its own hash. A store also records the number and hash of the last entry outside the
-// journal: `file:` in another file, `sqlite:` whenever the run's row changes.
+// stored value is named by its own hash. Outside the journal, every store but `memory:` notes the number and hash of
+// the last entry, which shows whether the last lines are lost; `sqlite:` notes them only when the run's row changes.
 import { damaged, runNotFoundError } from '../../read/read-run.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import { blobReferences } from '../../journal/codec.ts'
@@ -46,7 +46,8 @@ export async function showVerification(
   else printCheck(terminal.out, check)
   const { missing, changed, values } = check
   const broken = values.missing.length + values.changed.length > 0
-  if (broken) terminal.err.line('values that the journal refers to are missing; restore the store from a copy')
+  if (broken)
+    terminal.err.line('values that the journal refers to are missing or changed; restore the store from a copy')
   else if (missing.length + changed.length > 0)
     terminal.err.line(
       `restore the journal from a copy, or accept the changes: a resume records them and executes what they undid; ${commands.advice({ type: 'resume', runId: run })}`,

@@ -1,5 +1,5 @@
-// Where a command prints: data to the standard output, progress and prose to the standard error output. Only this file
-// writes escape sequences, and all text is made plain first.
+// Where a command prints: data to the standard output, progress and prose to the standard error output. On a terminal,
+// all text is made plain first. Escape sequences are written only here, in block.ts and in input/pick.ts.
 import { styleText } from 'node:util'
 import { environment } from '../../base/environment.ts'
 import { openBlock, type Block } from './block.ts'
@@ -28,7 +28,7 @@ export interface Terminal {
   readonly out: Channel
   /** Progress and prose. */
   readonly err: Channel
-  /** Errors, questions to a person, and notices that a run waits for an answer. */
+  /** What is printed even with --quiet: errors, problems, questions to a person, and where to answer them. */
   readonly loud: Channel
   /** One JSON object on one line of the standard output. */
   record(value: object): void
