@@ -64,7 +64,7 @@ export interface TaskDefinition {
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
-  /** The schema by which other tasks' code receives the output, with a version for parts of it that are functions. */
+  /** How other tasks' code parses the output: the schema, and a version, since its transforms are functions. */
   readonly reading?: Json | undefined
   readonly tools: readonly Tool[]
   /** Agents that the task's agent may delegate to or ask. */
@@ -279,7 +279,7 @@ export interface Logger {
   warn(message: string): void
 }
 
-/** May also receive the next step of a warning as data. Users' loggers don't: `console` would print it. */
+/** A built-in logger also receives the next step of a warning as data. A user's doesn't: `console` would print it. */
 export interface CrewLogger extends Logger {
   warn(message: string, detail?: LogDetail): void
 }
@@ -305,7 +305,7 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined
   /** Whether the signal hands the run back to the workers instead of suspending it. */
   readonly handsBack?: boolean | undefined
-  /** When to hand the run back to the workers: between two steps, after at least one. */
+  /** When to hand the run back to the workers. This happens between two steps, and only after at least one. */
   readonly until?: Until | undefined
   /** For a resume: replaces the budget of the run. */
   readonly budget?: Limit | undefined

@@ -16,7 +16,7 @@ export interface Life extends Hold {
   readonly parent: ParentContext | undefined
   /** Executes the child run of a nested crew. */
   readonly executeRun: ExecuteRun
-  /** Set by the first task that fails: no other task starts, and tasks in progress end after their current step. */
+  /** Set by the first failure that ends the run: no other task starts, and tasks in progress end after their step. */
   failure: { readonly error: unknown } | undefined
   /** Wakes the loop that waits for tasks to become ready. */
   readonly waker: Notifier
@@ -30,11 +30,11 @@ export interface Life extends Hold {
   readonly childRuns: Map<string, RunState>
   /** Crews kicked off by functions in this life, by address: `chapters/intro`. */
   readonly kickedOff: Map<string, CrewDefinition>
-  /** Calls made by earlier versions of the code. */
+  /** The `once` calls made before this life. */
   readonly earlier: EarlierCalls
   /** Model warnings already logged. */
   readonly warned: Set<string>
-  /** `seq` of the last step passed to the step callback. Once the callback has thrown, it is not called again. */
+  /** The steps up to `seq` were passed to the step callback. Once the callback has thrown, it is not called again. */
   readonly reported: { seq: number; failed?: { readonly error: unknown } }
   readonly queue: {
     /** Calls of the step callback. */

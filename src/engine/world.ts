@@ -1,5 +1,5 @@
-// The real world: clocks, randomness, ids and process state, and the engine that uses them. Below the CLI and the
-// studio, no other file reads them.
+// The real world: clocks, randomness, ids and process state, and the engine that uses them. While it executes a run,
+// the engine reads them only through its `World`, which tests replace.
 import { setImmediate as turn } from 'node:timers/promises'
 import { realClock, uuidV7 } from '../base/clock.ts'
 import { environment } from '../base/environment.ts'
@@ -30,8 +30,8 @@ export function realWorld(): World {
 }
 
 /**
- * Opens an engine over one store. Store calls outside of a run's execution wait out outages of up to `limitMs`, since a
- * person may be waiting for them.
+ * Opens an engine over one store. Store calls outside of a run's execution wait out an outage for at most `limitMs`:
+ * a person may be waiting for them.
  */
 export function openEngine(
   store: DirectStore,
@@ -56,7 +56,7 @@ export interface ProcessState {
   readonly abandonedCalls: Set<string>
   /** Times of the model requests in the last minute, by agent or crew. */
   readonly requests: WeakMap<object, number[]>
-  /** Stores whose warning was already logged. */
+  /** URLs of the stores whose `caution` was already logged. */
   readonly cautioned: Set<string>
   /** Identifies a store by its URL; a memory store by its object identity, since all memory stores share one URL. */
   storeKey(store: Store): string

@@ -20,7 +20,7 @@ import { isFromOtherRun, onceCalls, toOnceCall } from './once.ts'
 import type { CallableCall } from './prepare-call.ts'
 
 export interface EarlierCalls {
-  /** Must be awaited before the other methods are called. Reads the journals of child runs the first time only. */
+  /** Reads the journals of child runs, on the first call only. Await it before you call the other methods. */
   load(): Promise<void>
   /**
    * Returns the calls of tasks, tools and kickoffs that the code no longer has, in this run and its parents. `within`:
@@ -71,7 +71,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     if (!isKickoff) return true
     const [name = '', kickoff = '', ...rest] = call.task.split('/')
     const inner = kickedOff.get(`${name}/${kickoff}`)
-    if (inner) return !isServedBy(inner, rest, call.tool)
+    if (inner) return !hasTaskWithTool(inner, rest, call.tool)
     const task = state.tasks.get(name)
     // not kicked off yet by this process: other kickoffs of the same function count it as unclaimed, and so does the
     // same kickoff by another function, to which it may have moved
@@ -108,7 +108,10 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
 
 const severity: readonly Effect[] = ['read', 'idempotent', 'once']
 
-/** Returns the effect that counts: for a started call, the stricter of the recorded and the declared effect. */
+/**
+ * Returns the effect that counts: for a started call, the stricter of the recorded and the declared effect; for a call
+ * that equals a recorded `once` call, `once`.
+ */
 export function effectiveEffect(item: CallableCall): Effect {
   const { tool, call, life } = item
   const before = call.calledAt === undefined ? undefined : call.effect
@@ -152,10 +155,12 @@ function locateCall(
 function hasTool(task: TaskDefinition, [name, ...rest]: readonly string[], tool: string): boolean {
   if (name === undefined) return task.code !== undefined || allTools(task).some((one) => toolNames(one).includes(tool))
   // the crews that a function kicks off are not declared
-  return task.code !== undefined || (task.child !== undefined && isServedBy(task.child.crew, [name, ...rest], tool))
+  return (
+    task.code !== undefined || (task.child !== undefined && hasTaskWithTool(task.child.crew, [name, ...rest], tool))
+  )
 }
 
-function isServedBy(crew: CrewDefinition, [name = '', ...rest]: readonly string[], tool: string): boolean {
+function hasTaskWithTool(crew: CrewDefinition, [name = '', ...rest]: readonly string[], tool: string): boolean {
   const task = crew.tasks.find((one) => one.name === name || one.was.includes(name))
   return task !== undefined && hasTool(task, rest, tool)
 }

@@ -226,7 +226,7 @@ interface OutcomeSource {
   readonly isLazy?: boolean
 }
 
-/** Asks again about a call that a person allowed but that cannot be made, which the model could not fix. */
+/** Asks a person again about an allowed call that cannot be made. The model could not solve that. */
 async function askAgain({ life, call, task }: PendingCall, problem: string): Promise<'open'> {
   const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<
     Question,

@@ -81,17 +81,18 @@ function approvalQuestion(
  * | ---------------------------------------------------------------------- | ------------------- |
  * | has a question with an unused answer                                   | as answered         |
  * | has an open question                                                   | wait                |
- * | was started, but no outcome was recorded (a doubt)                     | settle (at most 3×) |
+ * | was started, but no outcome was recorded (a doubt)                     | settle              |
  * | equals an earlier call with a result: same key and occurrence (1)      | return that result  |
  * | has no earlier calls (2), needs no approval, and no entries are lost   | call                |
  * | has no earlier calls, needs no approval, but lost entries may hold it  | settle              |
  * | equals an earlier call of this run whose outcome is unknown            | settle that call    |
  * | otherwise                                                              | ask                 |
  *
- * Where the tool has no `settle`, or it cannot tell, `settle` becomes `ask`.
+ * `settle` becomes `ask` if the tool has no `settle`, if that cannot tell, or if a call in doubt was started 3 times.
  * (1) With `effects: 'ask'`, results of the run that this run was forked from don't count.
- * (2) Calls of the same task and tool in earlier attempts, and in earlier runs unless `effects: 'again'`; failed calls
- * of this attempt with the same key; and calls of tasks and tools that the code no longer has.
+ * (2) Earlier calls are: calls of the same task and tool in earlier attempts, and in earlier runs unless
+ * `effects: 'again'`; failed calls of this attempt with the same key; calls of tasks and tools that the code no longer
+ * has.
  */
 export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: CallQuery): Decision {
   const decided = decideByAnswer(state, call)
@@ -133,7 +134,7 @@ export function isUncalled(state: RunState, task: string): boolean {
   return !isKnown && lostEntriesText(state, task) === undefined
 }
 
-/** Whether the call threw, or its coworker's attempt failed while it ran, so that no question about it was asked. */
+/** Whether the call threw, or a coworker's attempt failed while the call ran. Then no question about it was asked. */
 function hasFailed(state: RunState, { outcome, attempt }: Pick<CallRecord, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome
   return attemptsOnPath(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
@@ -159,7 +160,7 @@ function carriedAttempts(state: RunState, path: string): Set<string> {
   return carried
 }
 
-/** A call is settled until it was started this often without an outcome; then a person is asked. */
+/** Once a call was started this often without an outcome, a person is asked instead of `settle`. */
 const settleLimit = 3
 
 function decideDoubt(call: CallState, { key, input, settles }: CallQuery): Decision {
@@ -302,7 +303,7 @@ export function earlierKeys(
 }
 
 /**
- * Returns the idempotency keys of the attempt's other calls. Without calls of failed attempts whose outcome is unknown:
+ * Returns the idempotency keys of the attempt's other calls. Leaves out calls with unknown outcome in failed attempts:
  * an equal call is another try at such a call, and shares its key.
  */
 export function siblingKeys(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
@@ -347,7 +348,7 @@ function toCallRecord(
   known: { readonly key: string; readonly occurrence: number },
 ): CallRecord {
   const answered = call.outcome ? undefined : resultFromAnswer(state, call)
-  // a call that was started may have happened, also if a person says with what result
+  // a started `once` call may have happened, so it counts as made, even if a person gave its result
   const given =
     (answered !== undefined && call.calledAt === undefined) || (call.effect !== 'once' && call.source === 'answered')
   return {

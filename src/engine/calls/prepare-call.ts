@@ -1,5 +1,5 @@
 // Prepares a call: finds its tool, parses its input by the tool's schema, and computes the keys that identify it: the
-// key of the tool, the cache key and the idempotency key.
+// key that the tool derives from the input, the cache key and the idempotency key.
 import { messageOf } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
@@ -97,7 +97,7 @@ export function toolCacheKey({ name, description, schema, version }: Tool, key: 
   return digest([name, description, schema.json, version ?? null, key])
 }
 
-/** Returns the outcome recorded for an equal call. For a call with a question returns none: the answer decides. */
+/** Returns the outcome recorded for an equal call; none for a call with a question, since the answer decides. */
 export function cachedOutcome(state: RunState, call: CallState, cacheKey: string): ToolOutcome | undefined {
   return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
 }
@@ -151,8 +151,8 @@ function isMistake(error: unknown): boolean {
 /**
  * Returns the idempotency key of a call. Every try at the same call gets the same key: after a resume, in another
  * store, and in a fork, unless the fork repeats the call on purpose. Different calls of an attempt get different keys,
- * even if a coworker made an equal call. Keys derive from the incarnation, so that an earlier run with the same id had
- * others.
+ * even if a coworker made an equal call. Keys derive from the incarnation, so an earlier run with the same id had other
+ * keys.
  */
 export function callIdempotencyKey(item: PendingCall): string {
   const { life, task, attempt, call, key } = item
@@ -181,7 +181,7 @@ export function callIdempotencyKey(item: PendingCall): string {
   return found
 }
 
-/** Derives a new idempotency key. `number`: at least how many equal calls came before. */
+/** Derives a new idempotency key. `number` tells equal calls apart. */
 export function newIdempotencyKey(
   { incarnation }: RunState,
   { task, tool, key, number }: { readonly [part in 'task' | 'tool' | 'key']: string } & { readonly number: number },

@@ -69,8 +69,8 @@ interface StoredCase {
 }
 
 /**
- * Reads the case of a run; of a run that inherited the output, the case of the run that produced it, if that still
- * exists. Returns the reason if there is no case: old and new outputs can only be compared with the same context.
+ * Reads the case of a run. If the run inherited the output, this is the case of the run that produced it, if that still
+ * exists. Returns a string, the reason, if there is no case: outputs are only comparable with the same context.
  */
 export async function readCase(
   store: Store,

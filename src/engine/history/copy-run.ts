@@ -7,8 +7,8 @@
 //                                                 3  the child runs, then the run itself in one write
 //   4  note that it has arrived
 //
-// After a kill before 2, nothing has changed. After 2, the run no longer continues in the source, and the next copy to
-// the same target does all of 3 again. After 4, the run belongs to the target: if it is deleted there, a copy does not
+// After a kill before 2, the run continues in the source. After 2, it no longer does, and the next copy to the same
+// target does all of 3 again. After 4, the run belongs to the target: if it is deleted there, a copy does not
 // recreate it.
 import { RepriseError } from '../../base/errors.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -56,7 +56,7 @@ export function copyEngines(from: Store, to: Store): CopyEngines {
 /**
  * Copies or moves a run. Rejects with RUN_NOT_FOUND; with RUN_EXISTS if the target has another run with this id, or if
  * the run could continue in both stores; with RUN_MOVED if it was moved to a third store; and with JOURNAL_DAMAGED or
- * BLOB_MISSING if the source lacks parts of it. With each of these errors, nothing was written.
+ * BLOB_MISSING if the source lacks parts of it. With each of these errors, the run stays where it was.
  */
 export async function copyRun({ from, to }: CopyEngines, run: RunId, dryRun: boolean): Promise<CopiedRun> {
   const { store, world } = from

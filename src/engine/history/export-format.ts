@@ -35,7 +35,7 @@ export interface Chain {
   next(entry: Entry, bytes: Uint8Array): void
   /**
    * Returns the number of entries. Throws JOURNAL_DAMAGED if an entry was changed and no later entry records the
-   * change, or if the store noted a later last entry.
+   * change, or if the last entry that the store noted is missing.
    */
   end(noted?: LastEntryNote): number
 }

@@ -157,7 +157,10 @@ export async function compareImport(
   return more.length === 0 || isParked ? 'same' : 'longer'
 }
 
-/** Writes the runs that the store lacks. Rejects with RUN_EXISTS, before anything is written, if it has other runs. */
+/**
+ * Writes the runs that the store lacks. Rejects with RUN_EXISTS, before anything is written, if the store has other
+ * runs with these ids.
+ */
 export async function writeImport({ store, world }: Engine, tree: PreparedTree): Promise<void> {
   const known = await Promise.all(tree.map((one) => compareImport(store, one)))
   let lease: Lease | undefined
@@ -176,9 +179,9 @@ export async function writeImport({ store, world }: Engine, tree: PreparedTree):
 }
 
 /**
- * Takes the lease again until its token has passed `last`: the next holder must not get the token of the last imported
- * entry, since the time between two entries with one token counts as work. Gives up on a token that is much higher,
- * which no holder will reach.
+ * Takes the lease again until its token has reached `last`: the next holder must not get the token of the last imported
+ * entry, since the time between two entries with one token counts as work. Gives up if `last` is so much higher that
+ * the next holders will not reach it.
  */
 async function passTokens(store: Store, first: Lease, last: number): Promise<Lease> {
   let lease = first

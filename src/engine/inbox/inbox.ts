@@ -59,8 +59,8 @@ function answerId({ question, about }: AnswerMessage): string {
 }
 
 /**
- * Records the messages in the inbox. With `edits: false`, edits stay there: they are only recorded while no task is in
- * progress, whose work they could invalidate.
+ * Records the messages in the inbox. With `edits: false`, edits stay there: they could invalidate the work of a task in
+ * progress.
  */
 export function drainInbox(hold: Hold, { edits, move }: DrainOptions): Promise<DrainResult> {
   return hold.inbox(() => drainNow(hold, edits, move))

@@ -116,7 +116,7 @@ export async function recordTree(engine: Engine, tree: LeasedTree): Promise<void
   for (const run of await runsWithMessages(engine.store, tree.lease.run)) await recordInbox(engine, tree, run)
 }
 
-/** The runs of a tree that have messages and have not ended. */
+/** Returns the runs of a tree that have messages and have not ended. */
 async function runsWithMessages(store: Store, root: string): Promise<string[]> {
   const found: string[] = []
   for await (const { run, status } of allRows(store, { root }))
@@ -143,8 +143,8 @@ async function recordInbox(engine: Engine, tree: LeasedTree, run: string, posted
 }
 
 /**
- * Makes a suspended root ready because a message for a child run is about to be recorded. This is written before the
- * message leaves the inbox, which itself makes the root ready until then.
+ * Makes a suspended root ready because a message for a child run is about to be recorded. The entry is written before
+ * the message leaves the inbox: until then, the message makes the root ready.
  */
 async function wakeRoot(engine: Engine, tree: LeasedTree, child: string): Promise<void> {
   const root = openHold(engine, tree, await readRun(engine.store, tree.lease.run), brief)

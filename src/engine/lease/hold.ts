@@ -75,7 +75,7 @@ export interface Hold {
 }
 
 interface HoldOptions extends Pick<Patience, 'limitMs' | 'onOutage'> {
-  /** New runs, which have no messages yet: when their first entries were made. */
+  /** For a new run, which has no messages yet: when its first entries were made. */
   readonly made?: Moment
   /** Releasing the hold also releases the tree. */
   readonly ownsTree?: boolean
@@ -333,7 +333,7 @@ function runOverError({ run, status }: RunState): RepriseError {
   return new RepriseError('RUN_ENDED', `run ${run} is ${status}: nothing can be appended to it`, { runId: run })
 }
 
-/** Wraps an error thrown by a store that is not a RepriseError. */
+/** Wraps a store's error that is not a RepriseError. */
 function storeFailed(run: string, cause: unknown): RepriseError {
   return new RepriseError('STORE_FAILED', `the store could not append to run ${run}: ${redact(messageOf(cause))}`, {
     runId: run,

@@ -63,8 +63,8 @@ export function openLeasedTree(engine: Engine, lease: TimedLease, free: () => vo
     fail,
     async release() {
       kept.stop()
-      // no retries: everything is stored, and a lease that isn't released expires. A lost lease is released too, so
-      // that the store takes back the death that it may have counted
+      // no retries: everything is stored, and a lease that isn't released expires. A lost lease is released too: the
+      // store may have counted its holder as dead, and corrects that
       const store = engine.store.withPatience({ signal: AbortSignal.abort() })
       return store
         .release(lease)
@@ -120,9 +120,9 @@ export function localRunKey({ store, world }: Pick<Engine, 'store' | 'world'>, r
 
 // The keeper renews all leases of a process in one call, and knows how long each still lasts. Other processes see
 // expiry by the store's clock. The holder counts from just before each request, so it never trusts a lease longer
-// than the store does. It takes the larger of the times elapsed on the monotonic clock and the time of day, since a
-// monotonic clock may stop while the machine sleeps. Expiry alone doesn't lose a lease: during an outage nothing new
-// is started, and afterwards a lease that no other process took is renewed, even past its expiry.
+// than the store does. It measures the elapsed time by two clocks, and the larger result counts, since the monotonic
+// clock may stop while the machine sleeps. Expiry alone doesn't lose a lease: during an outage nothing new is started,
+// and afterwards a lease that no other process took is renewed, even past its expiry.
 
 export interface LeaseKeeper {
   /** Renews the lease until `stop` is called. */

@@ -1,6 +1,6 @@
 // The budget of a run: tokens, money and time, checked before each model call. When it is used up, the run asks a
-// question, and continues where it stopped once a person or a resume raises the budget. Child runs count towards it,
-// even while they are running or waiting: they stop where they are, and the run with the budget asks the question.
+// question, and continues where it stopped once a person or a resume raises the budget. Child runs count towards it
+// before they end, too. When they use it up, they stop where they are, and the run with the budget asks the question.
 import { RepriseError } from '../../base/errors.ts'
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type QuestionState, type RunState } from '../../journal/state/state.ts'
@@ -83,12 +83,12 @@ async function describeExceeded(
   if (cost === undefined) return undefined
   const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))
   const paid = costs.reduce(addCost, 0)
-  // only with a cost limit from an answer: crews and resumes refuse one for models without a price
+  // happens only if an answer set the cost limit: crews and resumes refuse a cost limit for models without a price
   if (paid === undefined) return `an unknown part of ${dollars(cost)}, since the price of a model is not known,`
   return paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
 }
 
-/** Asks a person to raise the limit, unless that question is already open. True if `onQuestion` answered at once. */
+/** Asks a person to raise the limit, unless that question is already open. Returns true if no such question is left. */
 export async function askToRaise(life: Life, path: string, reached: LimitReached): Promise<boolean> {
   // a trial of a backtest asks no questions
   if (life.state.effects === 'never')

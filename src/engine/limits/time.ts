@@ -109,7 +109,7 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
  * Waits until the agent, the crew and the crews of its parent runs may make another request. Rejects with TimeUp if the
  * wait would outlast the slice.
  */
-export async function waitForTurn(
+export async function waitForSlots(
   { agent }: TaskDefinition,
   { crew, parent: outer, tree: { slice }, engine: { world } }: Life,
   signal: AbortSignal,

@@ -23,12 +23,12 @@ export function pinRequest(task: TaskDefinition, state: RunState, now: Date): Pi
   }
 }
 
-/** Appends the date. At the end, because providers cache by prefix. */
+/** Appends the date. It comes last, because providers cache requests by their prefix. */
 export function dated(instructions: string, { dateWords }: AgentDefinition, now: Date): string {
   return dateWords ? `${instructions}\n\n${dateWords(now)}` : instructions
 }
 
-/** Sorted by name, so that their order in the code does not matter. */
+/** Returns what models are sent of the tools, sorted by name: their order in the code does not matter. */
 export function toolDefinitions(tools: readonly Tool[]): PinnedRequest['tools'] {
   return tools
     .map(({ name, description, schema, provider, options }) => ({

@@ -1,5 +1,5 @@
 // Takes one turn of an attempt: one model call, from the recorded conversation to the recorded reply. A conversation
-// longer than the agent's `contextTokens` is summarised first. If the provider refuses it as too long, it is summarised
+// longer than the agent's `contextTokens` is summarised first. One that the provider refuses as too long is summarised
 // and sent once more.
 import type { PinnedRequest, ChatMessage } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
@@ -29,7 +29,7 @@ import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
 import { restoreArgs } from '../../tools/provider-tool.ts'
 import type { TaskDefinition } from '../definition.ts'
 import { checkBudget } from '../limits/budget.ts'
-import { waitForTurn, checkTime } from '../limits/time.ts'
+import { waitForSlots, checkTime } from '../limits/time.ts'
 import { drainInbox } from '../inbox/inbox.ts'
 import { readFiles } from '../../read/read-run.ts'
 import { callOnStep } from '../run/after-task.ts'
@@ -61,7 +61,7 @@ async function askModel(work: ActiveAttempt): Promise<void> {
   await callOnStep(life, signal)
   await drainInbox(life, { edits: false })
   await checkBudget(life)
-  await waitForTurn(task, life, signal)
+  await waitForSlots(task, life, signal)
   await life.held()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
   const last = attempt.turns.length + 1 === task.agent.maxIterations
@@ -182,7 +182,7 @@ function lastTurnToShorten({ life, attempt }: ActiveAttempt): TurnState | undefi
   return lastTurnBefore(rest, sum(rest.map(sizeOf)) / 4)
 }
 
-/** Returns the last turn before the newest pieces, which stay: as many as fit into `tokens`. */
+/** Returns the last turn to summarise, so that the pieces after it, which stay, fit into `tokens`. */
 function lastTurnBefore(pieces: readonly Piece[], tokens: number): TurnState | undefined {
   let size = 0
   return pieces.findLast((piece) => {
@@ -228,7 +228,7 @@ async function summarise(work: ActiveAttempt, through: TurnState): Promise<void>
   }
 }
 
-/** Returns the newest attempt at the summary, or starts a new one if that was empty. */
+/** Returns the newest attempt at the summary. Starts one if there is none, or if the newest returned no text. */
 async function currentSummary(work: ActiveAttempt, through: TurnState): Promise<AttemptState> {
   const { attempts } = work.life.state
   let number = 0

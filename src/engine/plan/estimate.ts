@@ -16,7 +16,7 @@ const enoughSamples = 5
 /** Each run is a journal to read, and planning must stay quick. */
 const maxRuns = 20
 
-/** Adds an estimate to each task to execute that was executed before. `loaded`: a run that was already read. */
+/** Adds estimates to tasks that are to be executed and were executed before. `loaded`: a run that was already read. */
 export async function withEstimates(
   engine: Engine,
   crew: CrewDefinition,
@@ -30,7 +30,7 @@ export async function withEstimates(
       const [task] = tasksNamed(crew, [planned.task])
       if (planned.action !== 'execute' || earlier.length === 0) return planned
       if (earlier.some(({ counted }) => !counted)) return { ...planned, uncounted: true }
-      // priced with the task's current model; the inherited output of a nested crew doesn't record which models it used
+      // priced with the task's current model; none for a nested crew, whose inherited output doesn't record its models
       const model = task?.child ? '' : modelName(task?.agent.model)
       const withModel = (call: PricedCall): PricedCall => (call.own ? { ...call, model } : call)
       const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(withModel), crew.prices)))
@@ -44,8 +44,8 @@ export async function withEstimates(
   )
 }
 
-/** Whether an execution may call no model. An agent task without a model call was not really executed. */
-function mayCallNoModel(task: TaskDefinition | undefined): boolean {
+/** Whether a task can be executed without a model call. An agent task with none was not really executed. */
+function canDoWithoutModel(task: TaskDefinition | undefined): boolean {
   return task?.code !== undefined || task?.child !== undefined
 }
 
@@ -89,7 +89,7 @@ async function collectSamples(
       const made = state.tasks.get(task)
       if (!made?.output || made.source === 'edited') continue
       const { usage, uncounted } = made.output
-      if (usage.calls === 0 && !mayCallNoModel(tasksNamed(crew, [task])[0])) continue
+      if (usage.calls === 0 && !canDoWithoutModel(tasksNamed(crew, [task])[0])) continue
       const { incarnation, seq } = outputPlace(state, made)
       const origin = `${incarnation} ${seq}`
       if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue

@@ -129,7 +129,7 @@ export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   })
 }
 
-/** Returns what has changed of everything that an output was made from and that the task's condition depended on. */
+/** Returns what has changed since a task's output was made, and since its condition was evaluated. */
 export function taskChange(
   crew: CrewDefinition,
   task: TaskDefinition,
@@ -142,7 +142,7 @@ export function taskChange(
   return { fields: [...made.fields, ...decided.fields], reasons: [...made.reasons, ...decided.reasons] }
 }
 
-/** Returns what has changed of everything that an output was made from. A person's value has no fingerprint. */
+/** Returns what has changed since an output was made. A person's value has no fingerprint and is never stale. */
 export function outputChange(
   { fingerprint, limited = {} }: Pick<StoredOutput, 'fingerprint' | 'limited'>,
   task: TaskDefinition,

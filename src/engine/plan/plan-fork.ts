@@ -1,7 +1,7 @@
 // Plans a fork: for each task, whether the new run inherits its stored output, executes it, or takes a person's value
-// instead, and why. Outputs are found by the task's name, never by its position. `planTask` has the rules as a table. A
-// task that is executed only because another one is gets its old output as an offer: it inherits that output after all
-// if the other task's new output comes out equal. Planning writes nothing.
+// instead, and why. Outputs are found by the task's name, never by its position. `planTask` has the rules as a table.
+// If a task is to be executed only because another task is, its old output becomes an offer: the task inherits it after
+// all if the other task's new output comes out equal. Planning writes nothing.
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
@@ -16,7 +16,7 @@ import { callsToInherit, toOnceCall } from '../calls/once.ts'
 import { outputPlace } from '../../read/incarnation.ts'
 import { outputChange, schemaMismatch } from './inheritance.ts'
 
-/** What to do with stale outputs: made from other inputs, texts or code. */
+/** What to do with stale outputs, which were made from other inputs, texts or code. */
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
 export type StalePolicy = (typeof stalePolicies)[number]
 
@@ -134,7 +134,8 @@ interface TaskPlan {
  * | otherwise; staleness is reported, and refused with `stale: 'refuse'`      | inherit            |
  *
  * (1) With `stale: 'rerun'`, conditions are always evaluated again.
- * (2) Rows 1 to 3 touch a task because the caller asked for them; rows 6 to 8 touch it because of its dependencies.
+ * (2) Rows 1 to 3 touch the task because of the caller's request, rows 6 to 8 because of a change, made or possible, in
+ * what it depends on.
  */
 async function planTask(fork: ForkContext, task: TaskDefinition): Promise<TaskPlan> {
   const { parent, request, outputs, touched } = fork

@@ -43,7 +43,6 @@ export async function planKickoff(
   return plan
 }
 
-/** Plans a resume. */
 export async function planResume(
   engine: Engine,
   crew: CrewDefinition,

@@ -58,7 +58,8 @@ async function write(state: RunState, task: TaskDefinition, file: string, text: 
     await mkdir(dirname(realTarget(task, file)), { recursive: true })
     // checked again once all folders exist: one of them may have been created as a link meanwhile
     const target = realTarget(task, file)
-    // one file per life: a process that wakes up too late writes its own, and leftovers of a kill can be removed
+    // one temporary file per life: a process that wakes up too late writes to its own, and the leftovers of killed
+    // processes are known by name
     const temporary = (life: number): string => `${target}.${digest([state.run, task.name])}-${life}.tmp`
     for (let life = 1; life <= state.lives; life++) await rm(temporary(life), { force: true })
     await writeDurably(target, Buffer.from(text), 0o666, temporary(state.lives))

@@ -9,8 +9,8 @@ import { readStateIfExists } from '../../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 
 /**
- * Rejects with OPTION_INVALID if a decision is about a task of a nested crew that is not in progress, unless the run
- * has already recorded that decision. `used`: the tasks whose decisions were checked elsewhere.
+ * Rejects with OPTION_INVALID if a decision is about a task of a nested crew that is not in progress, unless that
+ * decision is already recorded. `used`: the tasks whose decisions were checked elsewhere.
  */
 export async function checkAddresses(
   state: RunState,
@@ -46,10 +46,10 @@ async function isDecided({ tasks, attempts }: RunState, address: string, store: 
 }
 
 /**
- * Rejects with OPTION_INVALID if a decision is about a task that is not in progress in a crew kicked off by a
- * function.
+ * Rejects with OPTION_INVALID if a decision is about a task that none of the unfinished runs kicked off by a function
+ * has.
  */
-export async function checkRecorded(
+export async function checkKickedOff(
   state: RunState,
   address: string,
   store: Store | undefined,
@@ -68,7 +68,7 @@ export async function checkRecorded(
   const inner = child && store && (await readStateIfExists(store, child.run))
   if (!inner) return
   const deeper = { run, within: `${within}${child.task}/` }
-  await checkRecorded(inner, address.slice(child.task.length + 1), store, deeper)
+  await checkKickedOff(inner, address.slice(child.task.length + 1), store, deeper)
 }
 
 /** Whether a decision can be about the task: the run has it, stops after it, or inherited calls of it. */

@@ -22,7 +22,7 @@ import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definitio
 import type { RunRow, Store } from '../../stores/store.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { childReader, type ReadChild } from '../task/children.ts'
-import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
+import { checkAddresses, checkKickedOff, isKnown } from './check-addresses.ts'
 
 export interface TaskComparison {
   /** How the crew's tasks differ from the run's; undefined if they don't. */
@@ -63,7 +63,8 @@ function isKickedOff(crew: CrewDefinition, address: string): boolean {
 
 /**
  * Compares the tasks of a run with the crew's. Without a store, the run is only the origin of a new run, so the runs of
- * nested crews are not compared. Rejects with OPTION_INVALID if a decision is about a task without recorded work.
+ * nested crews are not compared. Rejects with OPTION_INVALID if a decision does not fit, such as one about an unknown
+ * task.
  */
 export async function compareTasks(
   crew: CrewDefinition,
@@ -92,7 +93,7 @@ export async function compareTasks(
     const attempt = lastAttempt(state, known)
     const because = claimed && store ? mismatchReason(task, attempt, row) : undefined
     if (removed.has(known.name)) {
-      if (claimed && because === undefined) checkRemovedTask(crew, state, known.name, removed)
+      if (claimed && because === undefined) dropRecordedRemoval(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
       candidates = claimed ? [] : unclaimed.filter((one) => mismatchReason(one, attempt, row) === undefined)
       const free = candidates.filter((one) => !suggested.has(one.name))
@@ -119,7 +120,7 @@ export async function compareTasks(
       used.add(known.name)
       const { renamed: inner = {}, removed: gone = [] } = decisionsWithin(decisions, [known.name])
       for (const address of [...Object.keys(inner), ...gone])
-        await checkRecorded(state, `${known.name}/${address}`, store)
+        await checkKickedOff(state, `${known.name}/${address}`, store)
     }
   }
   const [orphan] = orphaned
@@ -178,8 +179,8 @@ export function tasksChangedError(
 }
 
 /**
- * Converts the error that refuses to resume a child run to one about its parent, whose resume has the options. Returns
- * other errors unchanged.
+ * Converts an error that refuses the resume of a child run to one about the parent, since a caller passes options only
+ * to the parent's resume. Returns other errors unchanged.
  */
 export function withChildAddress(error: unknown, runId: string, address: string): unknown {
   const isRefusal = RepriseError.isInstance(error) && ['TASKS_CHANGED', 'OPTION_INVALID'].includes(error.code)
@@ -256,10 +257,10 @@ function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<
 }
 
 /**
- * Checks a removal of a task that the crew has, which only an earlier resume's record allows. Throws OPTION_INVALID
- * without such a record.
+ * Drops the removal of a task that the crew has, if an earlier resume recorded that removal. Otherwise throws
+ * OPTION_INVALID.
  */
-function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
+function dropRecordedRemoval(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
   if (!wasRemoved(state, name)) {
     const words = `task ${name} cannot be removed from run ${state.run}: crew ${crew.name} still has it; to execute it again, invalidate it`
     throw new RepriseError('OPTION_INVALID', words)
@@ -340,7 +341,7 @@ function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefin
   return nearest(name, names)
 }
 
-/** Whether recorded work of the task would be lost or paid for again. */
+/** Whether the task has recorded work, which must not be lost or paid for again. */
 function hasRecord({ attempts, nested, output }: TaskState): boolean {
   return attempts.length > 0 || nested.length > 0 || output !== undefined
 }

@@ -21,7 +21,7 @@ export interface NewRun {
   readonly inputs: Inputs
   /** The caller's inputs, if `beforeKickoff` or the schema changed them. */
   readonly given?: Inputs | undefined
-  /** Files that were read for this call, by hash. Other files are copied from the run that this run is forked from. */
+  /** Files that were read for this call, by hash. Other files are copied from the run's origin or parent run. */
   readonly files?: Files | undefined
   readonly by?: string | undefined
   /** The run stops after this task. */

@@ -53,7 +53,7 @@ export async function endRun(
   return state
 }
 
-/** Reports orphaned tasks that were found in a child run during the execution: to a caller as an error. */
+/** Reports orphaned tasks that the execution found in a child run: to a caller as an error, to a worker in the log. */
 function reportOrphaned({ crew, state, options }: Life, orphaned: readonly OrphanedTask[]): void {
   if (orphaned.length === 0) return
   const { renamed = {}, removed = [] } = options.decisions ?? {}
@@ -135,10 +135,10 @@ async function nextTry(life: Life, code: ErrorCode, error: unknown): Promise<Nex
   return { ...progressField, retryAt: new Date((await engine.store.now()) + seconds * 1000).toISOString() }
 }
 
-/** Whether the child runs have made progress since then. The progress of the run itself is in its state. */
-async function childrenProgressed({ engine, state, childRuns: within }: Life, time: string): Promise<boolean> {
+/** Whether the child runs have made progress since a time. The progress of the run itself is in its state. */
+async function childrenProgressed({ engine, state, childRuns: within }: Life, since: string): Promise<boolean> {
   try {
-    return await hasProgress(state, time, childReader(engine.store, within))
+    return await hasProgress(state, since, childReader(engine.store, within))
   } catch {
     // an unreadable run has made no progress
     return false

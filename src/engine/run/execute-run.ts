@@ -2,7 +2,7 @@
 // because its time is up. The order of tasks depends on the journal, never on timing: a task starts when everything in
 // its context is done and, in a sequential crew, every earlier task that is not async. Several may be in progress at
 // once. When a task fails, no other task starts, and tasks in progress end after their current step, so that paid work
-// is recorded; with `onTaskFailure: 'continue'`, only the tasks with the failed task in their context are skipped.
+// is recorded. With `onTaskFailure: 'continue'`, only tasks that declare the failed task as their context are skipped.
 import type { NewEntry } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
@@ -85,8 +85,8 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       signal.throwIfAborted()
       // from here on, a notification causes another round
       waker.consume()
-      // a person's edit waits until no task is in progress, whose work it could invalidate; no new task starts before
-      // it
+      // a person's edit could invalidate the work of a task in progress, so it waits until there is none; no new task
+      // starts before it
       const inbox = await drainInbox(life, { edits: running.size === 0 })
       signal.throwIfAborted()
       if (life.failure && running.size === 0) throw life.failure.error

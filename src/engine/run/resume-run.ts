@@ -37,8 +37,8 @@ export interface OpenedRun {
 
 /**
  * Takes the lease of a run and reads the run. A completed run is only read, without a lease. Rejects with
- * RUN_NOT_FOUND, RUN_CANCELLED, RUN_HELD, which names the holder, or JOURNAL_DAMAGED if the journal's format is
- * unknown.
+ * RUN_NOT_FOUND, also for another crew's run; with RUN_CANCELLED; with RUN_HELD, naming the holder; or with
+ * JOURNAL_DAMAGED, for example if the journal's format is unknown.
  */
 export async function openRun(
   engine: Engine,
@@ -141,7 +141,7 @@ export async function prepareResume(
     const isChild = parentRunId(state.run) !== undefined
     const error = tasksChangedError(crew, state.run, orphaned, decisions)
     if (!isClaimed && !isChild) throw error
-    // none of the caller's decisions is recorded, so a child run's record names the tasks that they are about, too
+    // the caller's decisions are not recorded here, so a parked child run records its orphaned tasks as if undecided
     const parked = isChild ? (await compareTasks(crew, state, {}, engine.store)).orphaned : orphaned
     await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned: parked }])
     // for a child run, the parent reports it

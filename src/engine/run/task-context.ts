@@ -1,6 +1,6 @@
-// What a task depends on at its turn: whether it is skipped, the outputs of earlier tasks for code that receives them,
-// the fingerprints of these, and which attempt to continue. Code receives only what is declared, and all of that is in
-// a fingerprint.
+// What is decided and made when a task can start: whether it is skipped, the outputs that its code receives, their
+// fingerprints, and which attempt it continues. Code receives only what is declared, and all of that is in a
+// fingerprint.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, StoredOutput, Fingerprint, EntryBodies } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
@@ -103,8 +103,8 @@ export async function parsedOutput(
 // evaluated again.
 
 /**
- * Returns the field for the entry that follows from a condition: digests of all inputs, and of the outputs of the tasks
- * that its task waits for.
+ * Returns the field `condition` for the entry that starts, skips or inherits a task with a condition: digests of all
+ * inputs, and of the outputs of the tasks that the task waits for.
  */
 export function conditionFingerprint(
   crew: CrewDefinition,
@@ -191,7 +191,7 @@ export function contextFields(tasks: readonly TaskDefinition[], outputs: Outputs
  * Returns the task that produced an output: for a nested crew whose last task was skipped, an earlier one of its
  * tasks.
  */
-export function outputMaker(task: Maker, { within }: Pick<StoredOutput, 'within'>): Pick<TaskDefinition, Read> {
+export function outputMaker(task: Maker, { within }: Pick<StoredOutput, 'within'>): Pick<TaskDefinition, ReadingField> {
   if (!task.child || within === undefined) return task
   const [name, ...rest] = within.split('/')
   const made = task.child.crew.tasks.find((one) => one.name === name || (name !== undefined && one.was.includes(name)))
@@ -200,7 +200,7 @@ export function outputMaker(task: Maker, { within }: Pick<StoredOutput, 'within'
   return outputMaker(made, rest.length > 0 ? { within: rest.join('/') } : {})
 }
 
-type Read = 'schema' | 'reading'
+type ReadingField = 'schema' | 'reading'
 type Maker = Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'reading' | 'child'>>
 
 /** Whether an output is plain text, which is not parsed. */

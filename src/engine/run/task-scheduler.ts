@@ -9,7 +9,7 @@ interface TaskScheduler {
   /** Returns the first task that can be started; the same task until it is in progress or done. */
   next(): TaskDefinition | undefined
   begin(task: TaskDefinition): void
-  /** Notes that the task waits. Any new answer offers it again; the task checks whether it is the right one. */
+  /** Notes that the task waits. Any new answer offers it again; the task checks whether the answer is for it. */
   wait(task: TaskDefinition): void
   /** Offers a waiting task again. */
   continue(name: string): void
@@ -27,7 +27,8 @@ export function taskScheduler(
   running: { has(name: string): boolean },
 ): TaskScheduler {
   const { tasks } = crew
-  const { turns } = state.tally
+  /** The names of tasks, one for each time that a task became done or undone. */
+  const { turns: flips } = state.tally
   const positions = positionsIn(crew)
   const inOrder = crew.process !== 'parallel'
   const dependents = new Map<string, number[]>()
@@ -41,9 +42,9 @@ export function taskScheduler(
   let barrier = 0
   /** Positions of tasks that could start when they were added, in descending order. */
   let ready: number[] = []
-  /** How many `turns` were caught up with. */
-  let seen = turns.length
-  /** How many `turns` were returned by `changed`. */
+  /** How many `flips` were caught up with. */
+  let seen = flips.length
+  /** How many `flips` were returned by `changed`. */
   let reported: number | undefined
   let answers = countAnswers(state)
 
@@ -98,8 +99,8 @@ export function taskScheduler(
   }
 
   const catchUp = (): void => {
-    const names = turns.slice(seen)
-    seen = turns.length
+    const names = flips.slice(seen)
+    seen = flips.length
     // a task that is done or undone no longer waits
     for (const name of names) waiting.delete(name)
     if (!names.every(isDoneIn)) recount()
@@ -135,8 +136,8 @@ export function taskScheduler(
       return [...waiting.keys()]
     },
     changed() {
-      const found = reported === undefined ? tasks : tasksNamed(crew, turns.slice(reported))
-      reported = turns.length
+      const found = reported === undefined ? tasks : tasksNamed(crew, flips.slice(reported))
+      reported = flips.length
       return found
     },
   }

@@ -16,7 +16,7 @@ import { childIncarnation } from '../../read/incarnation.ts'
 /** Reads a child run. Resolves with undefined if it was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>
 
-/** Returns a reader that reads each run at most once; a known run only if it is suspended and answered since. */
+/** Returns a reader that reads each run at most once, and a known run only if it was suspended and then answered. */
 export function childReader(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
   const reads = new Map<string, Promise<RunState | undefined>>()
   return async (run) => {
@@ -98,7 +98,7 @@ export function asParentQuestion<Q extends AskedQuestion>(
   return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}`, asking }
 }
 
-/** Returns the child run that asks a question of its parent, and the id of the question in the child run. */
+/** Returns the child run from which a question of its parent comes, and the id that the question has there. */
 export function childQuestion(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
   const slash = id.indexOf('/')
   const children = slash < 0 ? [] : activeChildren(state, id.slice(0, slash))
@@ -123,7 +123,7 @@ export async function canContinue(store: Store, run: string): Promise<boolean> {
 // attempts, only the child runs have them, so they are read from there before another child run is created. Each call
 // is counted once: calls that a run inherited are not its own.
 
-/** Returns the calls of a run's unfinished children so far. */
+/** Returns the calls of child runs that are not copied to the run yet. */
 export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
   const unfinished = unfinishedCrews(state).map(({ task, path }) => childAddress(task, path))
   const addresses = new Set([...state.tasks.keys(), ...unfinished])

@@ -41,7 +41,7 @@ export async function executeChild(
   const { signal, options } = life
   const { handsBack, changed } = options
   const work: ChildWork = {
-    // the parent's listeners would take the child's paths for its own
+    // the parent's listeners would take the child's paths for the parent's
     engine: { ...life.engine, listeners: undefined },
     crew: child.crew,
     attempt,
@@ -214,7 +214,7 @@ export function uncountedRuns({ tasks }: RunState): readonly string[] {
   return [...tasks.values()].flatMap(({ output, source }) => (source === 'executed' && output?.uncounted) || [])
 }
 
-/** Does work that counts towards the run's budget. Undefined if the budget is used up and not raised at once. */
+/** Does work that counts towards the run's budget. Returns undefined if that is used up and not raised at once. */
 export async function withinBudget(
   { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
   path: string,
@@ -253,7 +253,7 @@ async function childAttempt(life: Life, task: TaskDefinition): Promise<AttemptSt
   return life.state.attempts.get(path) as AttemptState
 }
 
-/** Throws RUN_EXISTS if the run with the child's id has another incarnation, so that this attempt did not create it. */
+/** Throws RUN_EXISTS if this attempt did not create the run with the child's id, as its incarnation shows. */
 export function checkIsChild(state: RunState, attempt: AttemptState, found: RunState): void {
   const { run } = state
   if (found.incarnation === childIncarnation(state, attempt.path)) return

@@ -62,7 +62,10 @@ interface CalledFunction {
   readonly ended: EndedCall | undefined
 }
 
-/** Calls the function, or reads back its recorded result. Returns undefined while a question about its call is open. */
+/**
+ * Calls the function, or reads back its recorded result. Returns undefined if a question about its call is open, a run
+ * that it kicked off waits, or the slice is over.
+ */
 async function callFunction(
   life: Life,
   task: TaskDefinition,
@@ -108,7 +111,7 @@ async function callFunction(
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
   } finally {
-    // wait until the children that were stopped with the function have recorded it
+    // wait until the child runs that were stopped with the function have recorded that they stopped
     while (call.inProgress.size > 0) await Promise.allSettled(call.inProgress.values())
   }
   const recorded = attempt.turns[0]?.calls[0]

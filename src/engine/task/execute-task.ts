@@ -1,7 +1,7 @@
 // Executes a task, attempt by attempt. An attempt is one conversation: model calls, each followed by the tool calls
 // that it asks for, until the model answers without calling a tool. Recorded steps are read back, never executed
-// again. After a refused answer, the next attempt continues the conversation; after a failure, changed code or a
-// person's edit, it starts a new one.
+// again. After a refused answer, the next attempt continues the conversation. It starts a new one after a failure or a
+// person's edit, and when a resume restarts a task whose code has changed.
 import { RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import type { NewEntry } from '../../journal/entries.ts'

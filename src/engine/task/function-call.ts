@@ -33,7 +33,7 @@ export interface FunctionCall {
   readonly isOver: boolean
   /** How many kickoffs without an id have each name. */
   readonly names: Map<string, number>
-  /** The kickoffs whose runs are being executed, by name. Each promise resolves when the run rests. */
+  /** The kickoffs whose runs are being executed, by name. Each promise resolves when the run ends or is suspended. */
   readonly inProgress: Map<string, Promise<void>>
   /** Attempts whose outcome the function has received. */
   readonly delivered: Set<string>
@@ -49,7 +49,7 @@ export interface FunctionCall {
   end(): Promise<void>
 }
 
-/** The reason of `interruptible`: a child is suspended, or the call fails. */
+/** The reason with which `interruptible` aborts: a child is suspended, or the call fails. */
 export class Interruption {
   readonly failure: { readonly error: unknown } | undefined
   constructor(failure?: { readonly error: unknown }) {
@@ -110,7 +110,7 @@ export function openFunctionCall(life: Life, task: TaskDefinition, attempt: stri
   const check = (): void => {
     if (entered > 0) return
     if (ending) ending.resolve()
-    // a turn later, since the function may start another kickoff as soon as it has a result
+    // in the next turn of the event loop, since the function may start another kickoff as soon as it has a result
     else if (waiting > 0)
       void life.engine.world.turn().then(() => entered === 0 && !ending && interrupted.abort(new Interruption()))
   }

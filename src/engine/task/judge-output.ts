@@ -27,7 +27,7 @@ export async function judgeOutput(work: ActiveAttempt, text: string, finish: str
   let entries: NewEntry[] = []
   for (const [index, guardrail] of task.guardrails.entries()) {
     const known = attempt.accepted[index]
-    // a judge refers to the recorded answer, so first record how earlier guardrails changed it
+    // the judge's request is pinned with the answer, so first record how earlier guardrails changed that
     if (!known && 'sentence' in guardrail && entries.length > 0) {
       await life.append(entries)
       entries = []

@@ -49,7 +49,7 @@ export interface ActiveKickoff {
 
 /**
  * Returns the name of a kickoff: its id without the id of the parent run, so that a replay has the same names. Without
- * an id: the crew and a digest of the inputs, numbered if several kickoffs are equal and so interchangeable.
+ * an id, it is the crew and a digest of the inputs. Kickoffs with both equal are interchangeable, so they are numbered.
  */
 export function kickoffName(call: FunctionCall, id: string | undefined, crew: string, inputs: Inputs): string {
   if (id !== undefined) return pathSafe(withoutRun(id, call.life.state.run) || crew)
@@ -117,7 +117,7 @@ export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff)
       async execute() {
         try {
           // kickoffs by the child's tools and guardrails are not kickoffs of this function
-          const state = await runCode(undefined, () => executeUntilRest(call, work, opened))
+          const state = await runCode(undefined, () => executeKickoff(call, work, opened))
           if (state) return state
         } finally {
           over()
@@ -159,7 +159,7 @@ async function attemptAt(call: FunctionCall, { name, crew, isSame }: FunctionKic
 }
 
 /** Executes the child run. Returns the state for the function, or undefined if the child is suspended. */
-async function executeUntilRest(call: FunctionCall, work: ChildWork, first: OpenedRun): Promise<RunState | undefined> {
+async function executeKickoff(call: FunctionCall, work: ChildWork, first: OpenedRun): Promise<RunState | undefined> {
   const { life, task, signal } = call
   const { path } = work.attempt
   let unused: OpenedRun | undefined = first
@@ -202,7 +202,7 @@ function isForFunction(error: unknown, run: string): boolean {
   return error.runId !== run && !['STORE_UNAVAILABLE', 'STORE_FAILED', 'LEASE_LOST'].includes(error.code)
 }
 
-/** Whether the child stopped where the function asked it to, by `through` or `stop`. */
+/** Whether the child stopped where the function asked it to, by `through` or `signal`. */
 function stoppedAsRequested({ suspended }: RunState, { through }: ExecuteOptions): boolean {
   return suspended?.reason === 'stopped' || (through !== undefined && suspended?.reason === 'through')
 }
