@@ -1,5 +1,4 @@
-// What the routes work on: the store, the loaded crews, and the runs that this studio executes. Opened by the first
-// request.
+// What the routes work on: the store, the loaded crews, and the runs that this studio executes.
 import { Crew } from '../crew/crew.ts'
 import { type Definition, type OpenCrew, openCrewStore } from '../crew/open-crew.ts'
 import { openRuns, runsIn, type Runs } from '../crew/open-runs.ts'
@@ -184,7 +183,7 @@ export async function runPrices(context: StudioContext, run: string, crew: strin
 
 /**
  * The definition that a run is executed with. For a child run, it comes from the root run's crew, which may replace
- * models, even if the nested crew is also loaded on its own.
+ * models. The definition of a nested crew that is loaded on its own is only the fallback.
  */
 export async function runDefinition(
   context: StudioContext,
@@ -216,9 +215,9 @@ async function waitUntilIdle(crew: Crew): Promise<void> {
 }
 
 // The runs that this studio executes. A run that waits for people is resumed here as soon as its last question is
-// answered, in whatever process, so runs started on the page need no worker. A run that another process has executed
-// in between is left to workers. None of this is stored: when the studio stops, a run that has its answers is ready for
-// a worker or a resume.
+// answered, whichever process records the answer. So runs started on the page need no worker. A run that another
+// process has executed since then is left to workers. None of this is stored: when the studio stops, a run that has its
+// answers is ready for a worker or a resume.
 
 interface OwnRuns {
   /** Tracks a started run. Returns its id as soon as the run is stored. Rejects if the run could not be started. */
@@ -232,7 +231,7 @@ interface OwnRuns {
 interface OwnRun {
   readonly crew: Crew
   readonly run: string
-  /** The `lives` of the run when it was suspended here. Undefined while the studio executes it. */
+  /** How many processes had worked on the run when it was suspended here. Undefined while the studio executes it. */
   lives?: number
 }
 
@@ -255,7 +254,7 @@ function ownRuns(source: { readonly store: Store; readonly world: Clock }, signa
     return run.id
   }
 
-  /** Waits until the run is suspended, then resumes it once it has its answers. Never rejects. */
+  /** Waits until the run rests. If it then waits for people, resumes it once it has its answers. Never rejects. */
   async function watch(own: OwnRun, run: Run): Promise<void> {
     const tree = await run['~unit']().catch(() => undefined)
     if (tree?.state.status !== 'suspended' || !canWake(tree.state)) return forget(own)
@@ -331,7 +330,10 @@ function isOutage(error: unknown): boolean {
   return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
 }
 
-/** Models stream only while something follows the run. Following from the start lets a later page catch up. */
+/**
+ * Follows the run, because replies are streamed only while something follows it. A page that is opened during a reply
+ * then also gets the start of the reply.
+ */
 async function followSilently(run: Run): Promise<void> {
   try {
     for await (const _ of run.events());

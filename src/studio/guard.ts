@@ -15,8 +15,8 @@ import type { Role } from './api/contract.ts'
 export const ownHeader = 'x-reprise-studio'
 
 /**
- * Throws HOST_REFUSED unless the host is localhost, an IP address (neither can be rebound) or `allowed`. Undefined
- * allows any host, because `authorize` checks the caller.
+ * Throws HOST_REFUSED unless the host is in `allowed`, localhost or an IP address: DNS rebinding needs another host
+ * name. Undefined allows any host, because `authorize` checks the caller.
  */
 export function checkHost({ hostname }: URL, allowed: readonly string[] | undefined): void {
   if (allowed === undefined || isAddress(hostname) || isLocal(hostname) || allowed.includes(hostname)) return
@@ -98,8 +98,8 @@ export function withGuardHeaders(response: Response, cached = false): Response {
   return new Response(body, { status, statusText, headers })
 }
 
-// Roles and tokens. A program sends a token as `Authorization: Bearer …`. A browser's EventSource can't send headers,
-// so the page exchanges the token for a cookie, which is derived from the token and doesn't reveal it.
+// Roles and tokens. A program sends a token as `Authorization: Bearer …`. The page exchanges the token for a cookie,
+// which its scripts can't read. The cookie is derived from the token and doesn't reveal it.
 
 /** Each role includes those before it. */
 const roles: readonly Role[] = ['look', 'answer', 'act']

@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url'
 export interface StudioOptions {
   /** Crews whose runs can be started, planned, replayed and forked here. */
   readonly crews?: readonly Crew[]
-  /** Default: the store of the crews, or the default store without crews. */
+  /** Default: the store of the crews; without crews, the default store. */
   readonly store?: string | Store
   /** The path that the studio is mounted at: `/studio`. Default: the root. */
   readonly base?: string
@@ -116,7 +116,7 @@ export function studio(options: StudioOptions = {}): Studio {
   async function respond(request: Request): Promise<Response> {
     const url = new URL(request.url)
     checkHost(url, allowHosts)
-    // no valid id or file name contains one, and some stores fail on it
+    // no valid id or file name contains a null byte, and some stores fail on it
     if (`${url.pathname}${url.search}`.includes('%00'))
       throw new RepriseError('OPTION_INVALID', 'the URL contains a null byte (%00); remove it')
     const path = pathBelow(base, url.pathname)
@@ -213,8 +213,8 @@ function readStudioOptions(options: StudioOptions): StudioSettings {
   }
 }
 
-// The page: its built files, and index.html for every other path, so that links to runs work. Serves only files that
-// were found when the folder was read, so a path can't escape the folder.
+// The page: its built files, and index.html for the addresses of its views, so that links to runs work. Serves only
+// files that were found when the folder was read, so a path can't escape the folder.
 
 /** `dist/studio/web` of this package, whether this module runs from `src` or `dist`. */
 const builtFolder = fileURLToPath(new URL('../../dist/studio/web/', import.meta.url))
@@ -265,7 +265,7 @@ function openPage(base: string, folder: string = builtFolder): Page {
       const type = ending === undefined || name === 'index.html' ? undefined : contentTypes[ending]
       if (type === undefined || !(await names()).has(name)) throw notFound(`there is no file ${name}`)
       const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' }
-      // only files with a hash in their name never change
+      // the names of these files contain a hash of their content, so they never change
       const cached = name.startsWith('assets/')
       return { response: new Response(new Uint8Array(await readFile(join(folder, name))), { headers }), cached }
     },

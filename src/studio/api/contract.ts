@@ -6,9 +6,10 @@
 // - A name in braces is one path segment, encoded with encodeURIComponent: run ids may contain `/` and `#`.
 // - Bodies are JSON (`content-type: application/json`). Requests other than GET need one of: the studio's own `Origin`
 //   (browsers send it), the header `x-reprise-studio: 1`, a token.
-// - Fields that are `undefined` in a type are absent from the JSON. Times are ISO 8601; costs are in US dollars.
-// - Errors are a `Problem`: 400 invalid request, 401 no token, 403 insufficient role, or foreign Origin or Host, 404,
-//   405, 409 not possible in the state of the run, 413, 415, 500, 503 store unavailable.
+// - A field whose value is undefined is absent from the JSON. Times are ISO 8601; costs are in US dollars.
+// - Errors are a `Problem`. 400: invalid request. 401: no valid token. 403: the role, Origin or Host is refused. 409:
+//   not possible now, because of the state of the run or because code isn't loaded. 503: the store or a dispatcher is
+//   unavailable. 404, 405, 413, 415 and 500 have their usual meaning.
 import type { Plan } from '../../crew/result/plan.ts'
 import type { RestStatus } from '../../read/follow.ts'
 import type { CaughtUpEvent, Delta } from '../../read/listeners.ts'
@@ -63,7 +64,7 @@ export type Role = 'look' | 'answer' | 'act'
  * The session endpoints need none.
  */
 export interface Responses {
-  /** Exchanges a token for a cookie, because a browser's EventSource can't send headers. */
+  /** Exchanges a token for a cookie, which the browser sends with every request. */
   'POST /session': { readonly role: Role }
   /** Removes the cookie. */
   'DELETE /session': { readonly role: Role | undefined }
@@ -206,9 +207,9 @@ export interface AnswerResult {
   /** The questions of the run that are still open. */
   readonly questions: readonly OpenQuestion[]
   /**
-   * What continues the run, or its root run. `here`: this studio, which executed the run last. `worker`: another
-   * process holds the run, or the run is ready for a worker. Undefined: the run needs more answers or a resume, or has
-   * ended.
+   * What continues the run, or for a child run its root run. `here`: this studio, which executed the run last.
+   * `worker`: another process holds the run, or a worker will execute it. Undefined: the run needs more answers or a
+   * resume, or has ended.
    */
   readonly continues: 'here' | 'worker' | undefined
 }
@@ -226,7 +227,7 @@ export interface PlanView extends Omit<Plan, 'toString'> {
 
 export interface RunPage {
   /**
-   * Newest first. A search reads a few thousand rows per page, so a page may be short or empty and still have `next`.
+   * Newest first. A page reads at most 2,000 rows, so with a filter it may be short or empty and still have `next`.
    */
   readonly runs: readonly RunSummary[]
   readonly next?: string

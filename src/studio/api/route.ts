@@ -71,8 +71,8 @@ export function readQuery({ query = {} }: AnyRoute, parameters: URLSearchParams)
 }
 
 /**
- * Reads the body. Undefined for routes without a body. Throws TYPE_REFUSED, BODY_TOO_LARGE, or BODY_INVALID if it isn't
- * a JSON object; OPTION_UNKNOWN and OPTION_INVALID for its fields.
+ * Reads the body. Resolves with undefined for routes without a body. Rejects with TYPE_REFUSED, BODY_TOO_LARGE, or
+ * BODY_INVALID if it isn't a JSON object; with OPTION_UNKNOWN or OPTION_INVALID for its fields.
  */
 export async function readBody({ body: fields }: AnyRoute, request: Request): Promise<unknown> {
   if (!fields) return undefined
@@ -86,10 +86,10 @@ export async function readBody({ body: fields }: AnyRoute, request: Request): Pr
   return body
 }
 
-/** Throws BODY_TOO_LARGE at the limit, whatever the content-length says. */
+/** Rejects with BODY_TOO_LARGE as soon as the content-length, or what was read so far, exceeds the limit. */
 async function readBodyText(request: Request): Promise<string> {
   const tooLarge = new StudioProblem('BODY_TOO_LARGE', `the body has more than ${bodyLimit} bytes`, {
-    // the rest of the body stays unread
+    // the rest of the body stays unread, so the connection can't be used again
     connection: 'close',
   })
   if (Number(request.headers.get('content-length') ?? 0) > bodyLimit) throw tooLarge

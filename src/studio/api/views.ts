@@ -106,7 +106,7 @@ export interface BacktestPlan {
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
   /** How many times the task would be executed. */
   readonly execute: number
-  /** Estimate for one execution, from the latest ones. Undefined if the task never completed. */
+  /** Estimate for one execution, from the latest ones. Undefined if unknown, as for a task that never completed. */
   readonly estimate: Estimate | undefined
   /** Tools that would not be called, because a backtest has no effects. */
   readonly withheld: readonly string[]
@@ -214,7 +214,7 @@ export interface QueueView {
   /** Counts of runs by crew, without child runs. */
   readonly crews: readonly {
     readonly crew: string
-    /** Waiting for a worker. `due` of them are ready now; the others are delayed. */
+    /** Waiting for a worker. `due` of them are ready now; the others are delayed, or imported and left alone. */
     readonly queued: number
     readonly due: number
     readonly running: number
@@ -235,7 +235,7 @@ export interface ScheduleView {
   readonly cron: string
   readonly timezone: string
   readonly priority: PriorityName
-  /** When it runs next. Undefined if it never does again. */
+  /** When it runs next. Undefined if it never runs again. */
   readonly next: string | undefined
   /** The id of the next run. */
   readonly runId: string | undefined

@@ -81,7 +81,7 @@ function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: R
   }
 }
 
-/** Posts an answer. With the code of the crew, this also wakes the run by the crew's dispatcher. */
+/** Posts an answer. If the code of the crew is loaded, its dispatcher wakes the run. */
 async function postAnswer(context: StudioContext, runId: string, question: string, answer: Answer): Promise<void> {
   const row = await readRow(context, runId)
   const loaded = context.crews.get(row.crew)

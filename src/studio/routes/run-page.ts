@@ -10,7 +10,7 @@ import type { Cursor, RunFilter, RunRow } from '../../stores/store.ts'
 import type { RunPage, RunsQuery } from '../api/contract.ts'
 import { runPrices, type StudioContext } from '../context.ts'
 
-/** How many rows a search reads for one page. The next page continues after them. */
+/** How many rows are read for one page at most. The next page continues after them. */
 const rowsLimit = 2_000
 const rowsAtOnce = 200
 

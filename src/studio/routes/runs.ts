@@ -138,7 +138,7 @@ async function readSide(context: StudioContext, runId: string): Promise<SideFact
   return { state, cost: await costOfRun(state, prices), status: await rowStatus(context.store, row) }
 }
 
-/** RUN_NOT_FOUND. */
+/** Rejects with RUN_NOT_FOUND. */
 async function runDetail(context: StudioContext, runId: string, role: Role): Promise<RunDetail> {
   const tree = await readRunTree(context.store, runId)
   const { state } = tree

@@ -50,7 +50,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
   },
 }
 
-/** Whether the run has ended without entries after `after`. */
+/** Whether the run has ended or was deleted, and has no entries after `after`. */
 async function isOver({ store }: StudioContext, run: string, after: number): Promise<boolean> {
   const row = await store.row(run)
   if (row && !isEnded(row.status)) return false

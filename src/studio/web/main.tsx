@@ -46,14 +46,14 @@ function App(): JSX.Element {
 
 function Shell(): JSX.Element {
   const [help, setHelp] = useState(false)
-  const open = useResource('questions', (signal) => call('GET /questions', { signal }))
-  useEffect(() => settleAnswers(open.value?.questions ?? []), [open.value])
-  const questions = { ...open, value: open.value && withoutHeld(open.value) }
+  const loaded = useResource('questions', (signal) => call('GET /questions', { signal }))
+  useEffect(() => settleAnswers(loaded.value?.questions ?? []), [loaded.value])
+  const questions = { ...loaded, value: loaded.value && withoutHeld(loaded.value) }
   const { parts } = currentLocation.value
   const view = parts.join('/')
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
-  // here, and not in App: a refused stream isn't retried, and before the session it would be refused
+  // not in App: before the session the stream would be refused, and a refused stream isn't retried
   useEffect(followChanges, [])
 
   useShortcuts('Everywhere', [

@@ -126,7 +126,7 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
   return (
     <>
       {cases.length === 0 ? (
-        <p>No run has an output of {task} together with all of its inputs.</p>
+        <p>No run has both an output of {task} and all inputs of the task.</p>
       ) : (
         <>
           <ol class="plan-tasks">

@@ -72,7 +72,7 @@ export function Edits({ detail, edited, outputs, first, onChange }: EditsProps):
         </div>
       )}
       <SelectField
-        label="Recorded once calls"
+        label="Recorded calls with effect once"
         value={edited.effects}
         options={effectOptions}
         onChange={(effects) => onChange({ ...edited, effects })}

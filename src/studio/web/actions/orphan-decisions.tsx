@@ -77,7 +77,10 @@ function isName(name: string | null | undefined): name is string {
   return typeof name === 'string'
 }
 
-/** The tasks that may continue the work: tasks of the same (perhaps nested) crew without recorded work. */
+/**
+ * The tasks that may continue the work: those of the same (perhaps nested) crew. Tasks with recorded work are left out,
+ * but not those of a nested crew, whose work the detail doesn't have.
+ */
 async function tasksFor(
   { crew, tasks }: RunDetail,
   orphan: string,

@@ -53,7 +53,7 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
   } = useFormResult(`${detail.runId} ${JSON.stringify(body)}`, (signal) =>
     call('POST /runs/{run}/plan', { params: { run: detail.runId }, body, signal }),
   )
-  // a plan leaves out tasks that are already decided
+  // the plan leaves out tasks that are already decided, but the form still shows them
   const orphaned = useRef(new Map<string, OrphanedTask>())
   for (const orphan of [...detail.orphaned, ...(plan?.orphaned ?? [])]) orphaned.current.set(orphan.task, orphan)
   const decides = action === 'resume' && orphaned.current.size > 0

@@ -100,7 +100,7 @@ function readFrame(frame: string): ServerEvent | undefined {
   return data.length === 0 ? undefined : { id, name, data: data.join('\n') }
 }
 
-/** Retries at once when the page becomes visible or the browser goes online. */
+/** Ends early when the page is shown or hidden, when the browser goes online, or when `abort` aborts. */
 function waitFor(ms: number, abort: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -23,21 +23,21 @@ export function useResource<T>(
     value: undefined,
     error: undefined,
   })
-  const newest = useRef({ load, key, readAt: 0, under: undefined as AbortController | undefined, due: false })
+  const newest = useRef({ load, key, readAt: 0, underWay: undefined as AbortController | undefined, due: false })
   newest.current.load = load
   newest.current.key = key
 
   const again = useCallback(() => {
     const state = newest.current
-    state.under?.abort()
-    const under = new AbortController()
-    state.under = under
+    state.underWay?.abort()
+    const underWay = new AbortController()
+    state.underWay = underWay
     state.readAt = performance.now()
     state.due = false
     const loading = state.key
     const settle = (problem: unknown, read?: T): void => {
-      if (under.signal.aborted) return
-      state.under = undefined
+      if (underWay.signal.aborted) return
+      state.underWay = undefined
       set((before) => {
         // after an error, the old value is better than none
         const old = before.of === loading ? before.value : undefined
@@ -45,19 +45,19 @@ export function useResource<T>(
       })
       if (state.due) setTimeout(() => state.due && again(), minIntervalMs)
     }
-    state.load(under.signal).then((read) => settle(undefined, read), settle)
+    state.load(underWay.signal).then((read) => settle(undefined, read), settle)
   }, [])
 
   useEffect(() => {
     again()
-    return () => newest.current.under?.abort()
+    return () => newest.current.underWay?.abort()
   }, [key, again])
 
   useChanges(() => {
     if (!live) return
     // a slow read isn't restarted: with frequent changes it would never end
     newest.current.due = true
-    if (newest.current.under) return
+    if (newest.current.underWay) return
     const wait = Math.max(0, minIntervalMs - (performance.now() - newest.current.readAt))
     const timer = setTimeout(again, wait)
     return () => clearTimeout(timer)

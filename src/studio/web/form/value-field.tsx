@@ -1,5 +1,5 @@
-// A form field for a value of a given shape. Calls `onChange` with every change. Empty JSON, and a number that can't be
-// parsed, become undefined.
+// A form field for a value of a given shape. Calls `onChange` with every change, except while JSON is invalid. Empty
+// JSON, and a number that can't be parsed, become undefined.
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'

@@ -27,7 +27,7 @@ let prefixAt = 0
 export function useShortcuts(title: string, shortcuts: readonly Shortcut[], active = true): void {
   const newest = useRef(shortcuts)
   newest.current = shortcuts
-  const shape = shortcuts.map(({ keys }) => keys).join()
+  const allKeys = shortcuts.map(({ keys }) => keys).join()
   useEffect(() => {
     if (!active) return
     const group: Group = {
@@ -42,7 +42,7 @@ export function useShortcuts(title: string, shortcuts: readonly Shortcut[], acti
     return () => {
       groups.value = groups.peek().filter((other) => other !== group)
     }
-  }, [title, shape, active])
+  }, [title, allKeys, active])
 }
 
 /** Call it once per window. */
@@ -64,7 +64,7 @@ function matching(
   name: string,
   { typing, modified, now }: { readonly typing: boolean; readonly modified: boolean; readonly now: number },
 ): Shortcut | undefined {
-  // while a dialog is open, only its own shortcuts are active
+  // while a dialog is open, the shortcuts of the page behind it are inactive
   const dialog = document.querySelector('dialog[open]') !== null
   const known = groups.peek().filter((group) => !dialog || group.title === 'Dialog')
   const all = known.flatMap((group) => group.shortcuts).filter((shortcut) => !typing || shortcut.whileTyping)

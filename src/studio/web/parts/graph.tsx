@@ -64,7 +64,7 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
         </div>
       </div>
       {implied.length > 0 && (
-        <p class="hint">Dependencies that other lines imply are drawn only for the selected task, dashed.</p>
+        <p class="hint">Dependencies that other lines imply are dashed, and drawn only for the selected task.</p>
       )}
     </>
   )

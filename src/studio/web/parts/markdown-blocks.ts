@@ -1,5 +1,5 @@
 // Parses Markdown into blocks and spans: headings, paragraphs, lists, quotes, code, tables, rules; strong, emphasis,
-// code, links. Anything else stays text, above all HTML. One pass, line by line, so parsing takes linear time.
+// code, links. Anything else stays text, above all HTML. Blocks are read line by line, in one pass per nesting level.
 
 export type Block =
   | { readonly type: 'heading'; readonly level: number; readonly text: string }

@@ -21,7 +21,7 @@ function dismiss(id: number): void {
   notices.value = notices.peek().filter((notice) => notice.id !== id)
 }
 
-/** `children` are notices that don't disappear by themselves. */
+/** `children`: other notices, which disappear by their own rules. */
 export function Notices({ children }: { readonly children?: ComponentChildren }): JSX.Element {
   return (
     <div class="notices" role="status" aria-live="polite">

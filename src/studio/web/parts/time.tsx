@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { RunSummary } from '../../../runs/summary.ts'
 import { duration, longTime, preciseDuration } from '../../../text/words.ts'
 
-/** The current time, updated every second. */
+/** The current time, updated every second while the page is visible. */
 export const now = signal(Date.now())
 
 export function startClock(): void {

@@ -12,7 +12,7 @@ export function parseLocation(path: string): Location {
   return { parts: parts.map(decoded), query: url.searchParams }
 }
 
-/** A path with two leading slashes would be read as a host. */
+/** Converts a path to a URL. `new URL(path, base)` would read a name after two leading slashes as a host. */
 export function toUrl(path: string): URL {
   return new URL(`http://page/${path.replace(/^\/+/, '')}`)
 }

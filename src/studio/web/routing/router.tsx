@@ -139,7 +139,10 @@ export function questionPath(question: QuestionId): string {
   return `/?question=${encodeURIComponent(questionKey(question))}`
 }
 
-/** Shortens a generated id to its start, which is distinctive enough. Other ids stay whole. */
+/**
+ * Shortens a generated id (a UUID) to its start, which is distinctive enough, and keeps what follows it, such as the
+ * path of a child run. Other ids stay whole.
+ */
 export function shortId(runId: string): string {
   return runId.length > 14 && /^[0-9a-f]{8}-/.test(runId) ? `${runId.slice(0, 13)}…${runId.slice(36)}` : runId
 }

@@ -1,6 +1,6 @@
 // A run as it happens: its loaded detail and timeline, then every new entry, and model output as it streams. The event
-// stream starts after the last entry of the timeline and continues there after a disconnect. It ends when the run rests
-// and starts again when the run continues. Child runs on a run's page have no stream, because browsers limit
+// stream starts after the last entry of the timeline. After a disconnect, it continues where it was. It ends when the
+// run rests and starts again when the run continues. Child runs on a run's page have no stream, because browsers limit
 // connections to six per server: their new entries are read with each refresh.
 import { signal, type Signal, type ReadonlySignal } from '@preact/signals'
 import type { Entry } from '../../../journal/entries.ts'
@@ -41,7 +41,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   let unlisten: (() => void) | undefined
   /** Whether the stream includes model output: only if it started while this studio executed the run. */
   let hasOutput = false
-  /** The last entry of the run when its stream ended. */
+  /** The number of the run's last entry when the stream ended. */
   let restsAt = -1
   let reading = false
   let due = false
@@ -182,7 +182,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   }
 }
 
-/** Whether the entry changes only the timeline, so that the detail isn't reloaded. */
+/** Whether the entry changes only the timeline. The detail isn't reloaded for it. */
 function isQuietEntry({ type }: Entry): boolean {
   return type === 'tool.called' || type === 'callback.returned' || type === 'task.offered'
 }

@@ -1,6 +1,6 @@
 // The head of a run's page: id, status, errors, facts and actions. Also the bars of runs that need a decision, because
-// their process is gone or tasks are orphaned. Each bar explains what happened and how to continue: with a
-// button or a command.
+// their process is gone or the crew has no task for recorded work. Each bar explains what happened and how to continue:
+// with a button or a command.
 import type { JSX } from 'preact'
 import { parentRunId, attemptsOnPath } from '../../../journal/paths.ts'
 import { amount, dollars, longTime, shellWord } from '../../../text/words.ts'
@@ -147,7 +147,7 @@ export function GoneBar({ detail, timeline, inner }: GoneProps): JSX.Element {
   )
 }
 
-/** Whether the process of the run ended before the run did. */
+/** Whether the last process of an unfinished run died: the run is abandoned, or was given up after several deaths. */
 export function isGone(detail: RunDetail): boolean {
   return detail.status === 'abandoned' || isGivenUpReason(detail)
 }
@@ -159,10 +159,14 @@ function HowToContinue({ detail }: { readonly detail: RunDetail }): JSX.Element 
   const resume = (
     <Command lead={can.includes('resume') ? 'To resume it from a terminal: ' : ', or: '} words={resumeWords(detail)} />
   )
-  return can.includes('resume') || isGivenUpReason(detail) ? resume : <>A worker of the crew will continue it{resume}</>
+  return can.includes('resume') || isGivenUpReason(detail) ? (
+    resume
+  ) : (
+    <>A worker of the crew will continue the run{resume}</>
+  )
 }
 
-/** `task plan` or `step plan#1/2`; with the path of the child run, `step settle / plan#1/2`. */
+/** `task plan#1` or `step plan#1/2`; in a child run, `step settle#1 / plan#1/2`. */
 function placeWords(root: string, run: string, path: string): string {
   const within = run === root ? '' : `${run.slice(root.length + 1)} / `
   return `${attemptsOnPath(path).at(-1) === path ? 'task' : 'step'} ${within}${path}`

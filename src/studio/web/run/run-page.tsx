@@ -206,7 +206,7 @@ function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
 
 function Questions({ detail }: { readonly detail: RunDetail }): JSX.Element | null {
   const { runId, caller } = detail
-  // a child run's questions belong to its root, which may be a run of any crew
+  // questions are filtered by the crew of the root run, which the detail of a child run doesn't have
   const query = caller === undefined ? { crew: detail.crew } : {}
   const { value } = useResource(`questions of ${runId}`, (signal) => call('GET /questions', { query, signal }))
   const question = value?.questions.find((each) => isAskedBy(each, runId) && !isHeld(each))

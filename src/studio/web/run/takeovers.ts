@@ -12,8 +12,8 @@ export interface Takeover {
 const takeoverLimit = 40
 
 /**
- * Leaves out the ends of slices, where a process yields the run. `diedAt`: when the last process died, as far as the
- * journal tells.
+ * Returns the marks, except where a process yielded the run at the end of its time slice. `diedAt`: when the last
+ * process died, as far as the journal tells.
  */
 export function findTakeovers(lives: readonly Life[], diedAt?: string): readonly Takeover[] {
   const found = lives.flatMap((life, index): Takeover[] => {

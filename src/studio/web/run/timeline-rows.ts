@@ -188,7 +188,7 @@ function crewFold({ child = '' }: AttemptSpan, label: string, inner: readonly Ti
   return { key: child, label: `Tasks of ${label}`, open: inner !== undefined }
 }
 
-/** The rows of a child run, then questions about it as a whole, such as its limit, which the parent run asks. */
+/** Adds the rows of a child run, then what the parent run asks about it as a whole, such as to raise its limit. */
 function addCrew(parts: Parts, crew: AttemptSpan, depth: number, inner: readonly TimelineRow[] = []): void {
   // one by one: push(...inner) would fail with too many arguments for a long run
   for (const row of inner) parts.rows.push(row)
@@ -208,7 +208,7 @@ interface Parts {
 
 function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
   const { run, level, rows, nested, questionsByPath, streams } = parts
-  const within = (path: string): void => {
+  const addNested = (path: string): void => {
     for (const inner of nested.get(path) ?? []) {
       const below = inner.child === undefined ? undefined : parts.within(inner, level + 1)
       rows.push(attemptRow(parts, inner, 1, depth + 1, below))
@@ -216,7 +216,7 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
       else if (depth < 12) addSteps(parts, inner, depth + 2)
     }
   }
-  const questions = (list: readonly QuestionSpan[] = []): void => {
+  const addQuestions = (list: readonly QuestionSpan[] = []): void => {
     for (const question of list) rows.push(questionRow(parts, question, depth))
   }
   const seen = new Set<string>()
@@ -224,7 +224,7 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
     seen.add(step.path)
     const own = questionsByPath.get(step.path) ?? []
     // an approval comes before the call
-    questions(own.filter(({ kind }) => kind === 'call'))
+    addQuestions(own.filter(({ kind }) => kind === 'call'))
     rows.push({
       type: 'step',
       run,
@@ -236,16 +236,16 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
       step,
       bars: [stepBar(step)],
     })
-    questions(own.filter(({ kind }) => kind !== 'call'))
-    within(step.path)
+    addQuestions(own.filter(({ kind }) => kind !== 'call'))
+    addNested(step.path)
     // a call that waits for approval isn't a step yet
     if (step.kind === 'model')
       for (const path of questionsByPath.keys())
         if (path.startsWith(`${step.path}.`) && !attempt.steps.some((other) => other.path === path))
-          questions(questionsByPath.get(path))
+          addQuestions(questionsByPath.get(path))
   }
-  questions(questionsByPath.get(attempt.path))
-  within(attempt.path)
+  addQuestions(questionsByPath.get(attempt.path))
+  addNested(attempt.path)
   for (const path of streams.get(attempt.path) ?? []) {
     if (seen.has(path)) continue
     const from = attempt.steps.at(-1)?.to ?? attempt.from
@@ -302,7 +302,7 @@ function attemptTone({ status }: AttemptSpan, isRunning: boolean): BarTone {
   return status === 'failed' ? 'bad' : 'quiet'
 }
 
-/** The failed tries of a step. For a failed step, all tries, if there were several. */
+/** Describes the failed tries of a step. Empty if there were none, or if the step failed at its only try. */
 export function triesWords({ status, tries }: Pick<StepSpan, 'status' | 'tries'>): string {
   if (status === 'failed') return tries > 1 ? `${tries} tries` : ''
   if (tries === 0) return ''

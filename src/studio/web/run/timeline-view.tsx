@@ -64,7 +64,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
     [timeline, version, grown, known, end],
   )
   const childTimelines = [...children.values()].flatMap((child) => child.timeline ?? [])
-  // the last entry of a given-up run is from the process that gave it up, and the one before recorded no step
+  // the last process of a given-up run recorded no step after it resumed the run; another process gave the run up
   const diedAt =
     !timeline || !isGone(detail)
       ? undefined

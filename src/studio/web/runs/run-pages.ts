@@ -104,7 +104,7 @@ function readPage(query: RunsQuery, limit: number, cursor: string | undefined): 
   return call('GET /runs', { query: { ...query, limit, ...(cursor === undefined ? {} : { cursor }) } })
 }
 
-/** Reads at least `count` runs. */
+/** Reads at least `count` runs, or all if there are fewer. */
 async function readAll(query: RunsQuery, count: number): Promise<RunPage> {
   let { runs, next } = await readPage(query, largestPage, undefined)
   while (next !== undefined && runs.length < count) {

@@ -170,7 +170,7 @@ function unchosenWords(kind: QuestionView['kind']): string {
   return kind === 'doubt' ? 'Check with the service whether the call took effect.' : 'Decide whether the call is made.'
 }
 
-/** False until the user has pressed nothing for a moment since the question appeared. */
+/** Returns true once the user has pressed no key or button for `guardMs`, and from then on. */
 function useReady(): boolean {
   const [ready, setReady] = useState(false)
   useEffect(() => {

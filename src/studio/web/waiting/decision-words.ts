@@ -128,7 +128,7 @@ export const fieldLabels: { readonly [field: string]: string } = {
   to: 'New limit',
 }
 
-/** The initial value of a field, so that small corrections stay small. */
+/** Returns the initial value of a field: what is asked about, for small corrections, or twice a reached limit. */
 export function startingValue(question: QuestionView, field: string): Json | undefined {
   if (field === 'output' && question.kind === 'result') return question.output
   if (field === 'input' && question.kind === 'call') return question.input

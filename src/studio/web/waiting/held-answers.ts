@@ -1,4 +1,4 @@
-// Drafts, and held answers: an answer is held for a few seconds, in which it can be undone, before it is sent. When the
+// Drafts, and held answers: an answer is held for a few seconds before it is sent, so that it can be undone. When the
 // page is closed or hidden, held answers are sent at once, by requests that outlive the page. An answer that the server
 // refuses becomes a draft again, with the reason.
 import { signal } from '@preact/signals'
@@ -23,7 +23,7 @@ export interface HeldAnswer {
 }
 
 export const undoMs = 6_000
-/** Browsers limit the requests of a closed page to 64 KiB. */
+/** Browsers limit the requests that outlive a page to 64 KiB in total. */
 const maxBytes = 60_000
 /** How long the question of a sent answer stays hidden: a list loaded before the answer was recorded still has it. */
 const settleMs = 5_000
@@ -71,7 +71,7 @@ export function sendHeld(): void {
   for (const { question } of heldAnswers.peek()) sendAnswer(questionKey(question))
 }
 
-/** Sends held answers when the page is closed, or hidden and so may end without notice. Call it once per window. */
+/** Sends held answers when the page is closed or hidden: a hidden page may end unnoticed. Call it once per window. */
 export function sendHeldOnLeaving(): void {
   addEventListener('pagehide', sendHeld)
   document.addEventListener('visibilitychange', () => {
