@@ -27,7 +27,7 @@ export function taskScheduler(
   running: { has(name: string): boolean },
 ): TaskScheduler {
   const { tasks } = crew
-  const { turns } = state.tally
+  const { doneChanges } = state.tally
   const positions = positionsIn(crew)
   const inOrder = crew.process !== 'parallel'
   const dependents = new Map<string, number[]>()
@@ -41,9 +41,9 @@ export function taskScheduler(
   let barrier = 0
   /** Positions of tasks that could start when they were added, in descending order. */
   let ready: number[] = []
-  /** How many `turns` were caught up with. */
-  let seen = turns.length
-  /** How many `turns` were returned by `changed`. */
+  /** How many `doneChanges` were caught up with. */
+  let seen = doneChanges.length
+  /** How many `doneChanges` were returned by `changed`. */
   let reported: number | undefined
   let answers = countAnswers(state)
 
@@ -98,8 +98,8 @@ export function taskScheduler(
   }
 
   const catchUp = (): void => {
-    const names = turns.slice(seen)
-    seen = turns.length
+    const names = doneChanges.slice(seen)
+    seen = doneChanges.length
     // a task that is done or undone no longer waits
     for (const name of names) waiting.delete(name)
     if (!names.every(isDoneIn)) recount()
@@ -135,8 +135,8 @@ export function taskScheduler(
       return [...waiting.keys()]
     },
     changed() {
-      const found = reported === undefined ? tasks : tasksNamed(crew, turns.slice(reported))
-      reported = turns.length
+      const found = reported === undefined ? tasks : tasksNamed(crew, doneChanges.slice(reported))
+      reported = doneChanges.length
       return found
     },
   }
