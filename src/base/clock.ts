@@ -44,15 +44,18 @@ export function currentMoment(clock: Pick<Clock, 'monotonic'> & { now(): Date })
 /** In ms: the two clocks never agree exactly. */
 const jumpTolerance = 1_000
 
-/** By how many ms the time of day advanced more than the monotonic clock; 0 if the difference is below a second. */
+/**
+ * Returns how many ms further the time of day advanced than the monotonic clock: negative if it was set back, 0 if the
+ * difference is below a second.
+ */
 export function jumpBetween(from: Moment, to: Moment): number {
   const jump = Math.round(to.day - from.day - (to.monotonic - from.monotonic))
   return Math.abs(jump) < jumpTolerance ? 0 : jump
 }
 
 /**
- * An id that sorts by the time at which it was made, in ms since 1970 (RFC 9562, version 7): 48 bits of time, then
- * randomness. Node makes them only from 24.16 on, and other runtimes don't.
+ * Returns an id that sorts by time (RFC 9562, version 7): 48 bits of `time`, in ms since 1970, then randomness. Node
+ * has a function for these ids only from 24.16 on, and other runtimes have none.
  */
 export function uuidV7(time: number): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))

@@ -1,5 +1,5 @@
-// The only file of the library that reads environment variables. Reads them at each use, never at import, so that a
-// program can load its own `.env` first, and a test can change a variable.
+// The only file outside the command line that reads environment variables. Reads them at each use, not at import, so
+// that a program can load its own `.env` first, and a test can change a variable.
 import { RepriseError } from './errors.ts'
 import { longestSeconds } from './options.ts'
 
@@ -8,7 +8,7 @@ export interface Environment {
   readonly model: string | undefined
   /** REPRISE_STORE: the default store of crews. */
   readonly store: string | undefined
-  /** REPRISE_LEASE_SECONDS. The getter throws OPTION_INVALID if the variable isn't a positive number. */
+  /** REPRISE_LEASE_SECONDS. The getter throws OPTION_INVALID if the variable isn't a possible number of seconds. */
   readonly leaseSeconds: number | undefined
   /** RESTATE_INGRESS_URL, RESTATE_ADMIN_URL, RESTATE_AUTH_TOKEN. */
   readonly restate: Readonly<Record<'ingress' | 'admin' | 'token', string | undefined>>
@@ -54,7 +54,7 @@ export function secrets(): readonly string[] {
   return Object.keys(process.env).flatMap((name) => {
     const value = keyNames.test(name) ? read(name) : undefined
     if (value === undefined) return []
-    // under other names, a short value is probably a word, and a path is only where the secret is
+    // unless the name ends with _API_KEY, a short value is probably a word, and a path only says where the secret is
     return name.endsWith('_API_KEY') || (value.length >= 12 && !value.startsWith('/')) ? [value] : []
   })
 }

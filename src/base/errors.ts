@@ -29,7 +29,7 @@ export const errorCodes = {
   INPUT_INVALID: { retry: false },
   /** A text has a placeholder without an input. */
   INPUT_MISSING: { retry: false },
-  /** An input was given that the crew has no use for and that a forked run did not have. */
+  /** The call passes an input that no task can use. For a fork, inputs of the old run are accepted too. */
   INPUT_UNKNOWN: { retry: false },
   /** A run id was used again with other inputs. */
   INPUTS_DIFFER: { retry: false },
@@ -161,7 +161,7 @@ export class RepriseError extends Error {
     return errorCodes[this.code].retry
   }
 
-  /** Works across duplicate installs of the package, unlike `instanceof`. */
+  /** Like `instanceof`, but also true for an error from another copy of the package. */
   static isInstance(value: unknown): value is RepriseError {
     return typeof value === 'object' && value !== null && brand in value
   }

@@ -24,7 +24,7 @@ const byExtension: { readonly [extension: string]: string } = {
   mp4: 'video/mp4',
 }
 
-/** The bytes at offset `at`, in Latin-1; `within` are the first bytes of the file. */
+/** `begins`: the bytes at offset `at`, in Latin-1. `within`: the bytes at the start of the file. */
 const byBytes: readonly {
   readonly begins: string
   readonly at?: number

@@ -10,7 +10,7 @@
 export interface Notifier {
   /** Sets the flag and wakes everything that waits. */
   notify(): void
-  /** Sets the flag only. */
+  /** Sets the flag for the next `consume`. Wakes nothing, and `wait` doesn't return because of it. */
   set(): void
   /** Clears the flag, and returns whether it was set. */
   consume(): boolean

@@ -12,8 +12,9 @@ export function isInstalled(name: string): boolean {
 }
 
 /**
- * Call it in a `catch` directly on the `import()` of an optional package: bundlers skip such an import if the package
- * isn't installed, and fail for others. The returned handler throws CREW_INVALID if the package is missing.
+ * Returns a handler for the failed `import()` of an optional package. It throws CREW_INVALID if the package is missing.
+ * Write `.catch` directly after the `import()`: if the package isn't installed, bundlers skip only such an import, and
+ * fail for any other.
  */
 export function whenMissing(name: string, who: string): (error: unknown) => never {
   return (error) => {

@@ -55,8 +55,8 @@ export function describeObject(value: object): string {
 }
 
 /**
- * Whether a value is a plain object or a module namespace. A Promise isn't, or a forgotten `await` would look like an
- * empty object.
+ * Whether a value can be an object of options: a plain object, an instance of a user's class, or a module namespace. A
+ * list or a Promise can't be, or a forgotten `await` would look like an empty object.
  */
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
@@ -321,7 +321,10 @@ export function oneOrMore<Kept>(one: Check<Kept>): Check<readonly Kept[]> {
   }
 }
 
-/** `itemExpected`: what each item must be, such as `the task itself`. A hole in a list counts as undefined. */
+/**
+ * Creates a check of a list. `itemExpected`: what each item must be, such as `the task itself`. A hole in a list counts
+ * as undefined.
+ */
 export function listOf<Item>(
   expected: string,
   itemExpected: string,
@@ -338,7 +341,7 @@ export function listOf<Item>(
   }
 }
 
-/** Returns a time in the format that stores compare. */
+/** Accepts a Date or a string, and returns the time as `toISOString` writes it: stores compare times as text. */
 export const time: Check<string> = {
   expected: 'a Date, or a string such as 2026-01-31T12:00:00Z',
   read(what, value) {

@@ -1,7 +1,7 @@
 // Encodes entries as lines and decodes them. A line is one JSON object in UTF-8; its hash is the `prev` of the next
-// line. A value whose JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run under its
-// hash and referred to as {"$blob": hash}. A member of that name in user data gets one more `$`, so user data is never
-// mistaken for a reference.
+// line. Two kinds of values are stored once per run under their hash, and referred to as {"$blob": hash}: those whose
+// JSON is longer than 64 KB, and the pinned requests of attempts. A member named `$blob` in user data gets one more
+// `$`, so user data is never mistaken for a reference.
 import { RepriseError } from '../base/errors.ts'
 import { checkEntry } from './check/check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
@@ -9,7 +9,7 @@ import { hashBytes } from './hash.ts'
 import { isNestedDeeper, mayNestDeeper, type Json } from './json.ts'
 
 const blobLimit = 65_536
-/** Longer lists and objects are stored in parts, because some stores refuse values of 16 MB. */
+/** Lists and objects with longer JSON are stored in parts, because some stores refuse values of 16 MB. */
 const partedLength = 1_048_576
 /** Members longer than this become parts. */
 const partLength = 1_024
@@ -60,8 +60,8 @@ export function encodeEntry(newEntry: NewEntry, stamp: EntryStamp): EncodedEntry
 }
 
 /**
- * Decodes a line. Rejects with JOURNAL_DAMAGED if it lacks a field of its type or a stored value has changed; with
- * BLOB_MISSING if a stored value is gone.
+ * Decodes a line. Rejects with JOURNAL_DAMAGED if it isn't a valid entry of this format or a stored value has changed;
+ * with BLOB_MISSING if a stored value is gone.
  */
 export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: string): Promise<Entry> {
   const { value, length, refers } = parseLine(bytes, where)
@@ -70,8 +70,8 @@ export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: stri
 }
 
 /**
- * Decodes a line without references, as nearly all are, synchronously. Returns undefined for a line with references.
- * Throws JOURNAL_DAMAGED as `decodeEntry` does.
+ * Decodes a line synchronously. Returns undefined for the few lines with references, which need `decodeEntry`. Throws
+ * JOURNAL_DAMAGED as `decodeEntry` does.
  */
 export function decodePlain(bytes: Uint8Array, where: string): Entry | undefined {
   const { value, refers } = parseLine(bytes, where)
@@ -164,9 +164,9 @@ function storeValue(text: string, blobs: Blob[]): Json {
 
 /** Levels of a whole entry: the deepest value allowed, plus the levels that the entry adds around it. */
 const entryLevels = 300
-/** Characters of an encoded entry. */
+/** The most characters that the JSON of an entry may have, before values are replaced by references. */
 export const entryLimit = 268_435_456
-/** Characters of an entry with its stored values, where references and escaped names need some more. */
+/** The most characters of a line and its stored values together: references and escaped names need some more. */
 const expandedLimit = 2 * entryLimit
 
 type ReadBlob = (hash: string) => Promise<Uint8Array | undefined>

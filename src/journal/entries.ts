@@ -58,7 +58,7 @@ export interface EntryBodies {
     readonly plan?: readonly PlannedTask[]
     /** Reuse outputs that any run of the crew made with the same fingerprint. */
     readonly reuse?: { readonly maxAgeSeconds?: number }
-    /** The `once` calls that the parent made or inherited. */
+    /** The calls that may have changed something, made or inherited by the parent. */
     readonly calls?: readonly OnceCall[]
     /** Missing entries of the parent that may have recorded further calls. */
     readonly lost?: readonly LostEntries[]
@@ -177,10 +177,11 @@ export interface EntryBodies {
     readonly because?: readonly string[]
   }
   /**
-   * `raw` is absent if it is the text of the attempt's last reply, or, for a kickoff by a function, in the journal of
-   * the child run. For a nested crew, `within` is the task that made the output, if it isn't the last, and `failures`
-   * are the failed tasks that it continued without. For child runs, `spent` is their usage by model, and `calls` are
-   * the calls that they made, in given-up attempts too, but not inherited calls.
+   * `raw` is absent if it is recorded elsewhere: as the text of the attempt's last reply or, for a kickoff by a
+   * function, in the journal of the child run. For a nested crew, `within` is the task that made the output, if it
+   * isn't the last, and `failures` are the failed tasks that it continued without. For child runs, `spent` is their
+   * usage by model, and `calls` are the calls that they made themselves and that may have changed something, also in
+   * attempts that were given up.
    */
   'task.completed': {
     readonly raw?: string
@@ -276,7 +277,7 @@ export interface EntryBodies {
   'context.summarised': { readonly through: string; readonly summary: string }
   'question.asked': { readonly question: Question }
   'question.answered': { readonly question: string; readonly answer: Answer }
-  /** An invalid message, which was removed from the inbox. */
+  /** A message that had no effect, such as the answer to a withdrawn question. It was removed from the inbox. */
   'message.refused': { readonly message: string; readonly reason: string }
 }
 
@@ -290,7 +291,7 @@ export interface Envelope {
   readonly at: string
   /**
    * By how many ms the clock of the process was set ahead (negative: back) since the previous entry. Subtract it from
-   * the difference between their times.
+   * the difference between the times of the two entries.
    */
   readonly jump?: number
   readonly path?: string

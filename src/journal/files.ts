@@ -14,7 +14,10 @@ export function asFileReference(value: Json | undefined): StoredFile | undefined
   return referenceIn(value, '$file')
 }
 
-/** The file of an escaped reference, as users pass it when they copy shown inputs. */
+/**
+ * The file that an escaped reference names. A user who copies the inputs of a shown run passes a reference, which is
+ * escaped like any user data.
+ */
 export function asEscapedFileReference(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$$file')
 }

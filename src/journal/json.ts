@@ -1,5 +1,5 @@
-// JSON values, and the two ways to make one. Everything that a run sees passes through here first, so a resumed run
-// sees exactly what the live one saw.
+// JSON values, and the two ways to make one: `strictJson` and `throughJson`. Everything that a run sees passes through
+// one of them first, so a resumed run sees exactly what the live one saw.
 import { describeObject } from '../base/options.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
@@ -18,18 +18,19 @@ export type JsonCheck =
 export const nestingLimit = 256
 
 /**
- * Copies a value that JSON represents exactly, or returns the first path that it can't represent: a Date, bigint, NaN,
- * Map, function, class instance or cycle, or more levels than `nestingLimit`. Undefined members are left out, as in
- * JSON. If `replace` returns a value for an object, it is used instead.
+ * Copies a value that JSON represents exactly, or returns the path of the first part that it can't represent: a Date,
+ * bigint, NaN, Map, function, class instance, lone surrogate or cycle, or more levels than `nestingLimit`. Undefined
+ * members are left out, as in JSON. If `replace` returns a value for an object, that value is used instead.
  */
 export function strictJson(value: unknown, at: Path, replace?: Replace): JsonCheck {
   return check(value, at, { above: new Set(), replace })
 }
 
 /**
- * Converts a value as JSON.stringify does (a Date becomes its ISO string), or returns the first path that it can't
- * convert: a bigint, a cycle, a toJSON that throws, more levels than `nestingLimit`, and anything that JSON would
- * silently turn into `{}`, such as a Map, an Error or an instance with only private members. `undefined` becomes null.
+ * Converts a value as JSON.stringify does (a Date becomes its ISO string), or returns the path of the first part that
+ * it can't convert: a bigint, a cycle, a toJSON that throws, more levels than `nestingLimit`, or anything that JSON
+ * would silently turn into `{}`, such as a Map, an Error or an instance with only private members. `undefined` as the
+ * whole value becomes null.
  */
 export function throughJson(value: unknown, at: Path): JsonCheck {
   return check(value, at, { above: new Set(), replace: undefined, loose: true })

@@ -104,7 +104,7 @@ export function isInTreeOf(run: string, other: string): boolean {
 export function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'is empty'
   if (name.length > 100) return 'is longer than 100 characters'
-  // stores use UTF-8, which would turn it into a different name
+  // stores use UTF-8, which has no lone surrogates: the name would be read back as another one
   if (!name.isWellFormed()) return 'contains a lone surrogate'
   const bad = /[/#]/.exec(name) ?? hiddenCharacters.exec(name)
   return bad ? `contains ${describe(bad[0])}` : undefined

@@ -339,7 +339,7 @@ export interface Estimate {
 /** Digests, by field, of everything declared that a task's result depends on. */
 export type Fingerprint = { readonly [field: string]: string }
 
-/** The texts that a task had when its output was made, with the inputs that it was made from. */
+/** The texts of a task when its output was made, with the run's inputs in place of the placeholders. */
 export interface TaskTexts {
   readonly description: string
   readonly expectedOutput?: string

@@ -62,7 +62,7 @@ export interface ModelRequest {
 /** Time and randomness of the tries. */
 type ModelClock = Pick<typeof realClock, 'now' | 'sleep' | 'timer' | 'random'>
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 export interface ModelListener {
   /** Called right before each try. If it returns false, the reply is requested in one piece. */
@@ -100,7 +100,8 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
   const startedAt = isoTime(now())
   const tries: FailedTry[] = []
   const timeoutMs = request.timeoutMs ?? readTimeout(request.settings) ?? defaultTimeoutMs
-  // tries that failed because the model takes no streams or images: they are repeated without, at once, and don't count
+  // tries that failed because the model takes no streams or no images: they are repeated at once without these, and
+  // don't count as retries
   let uncountedTries = 0
   let streams = true
   let streamed = false
@@ -143,7 +144,7 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
       if (countedTries > maxRetries || !isTemporary(error) || isTooLongWait) {
         throw failure({ error, model, startedAt, tries, refusedWaitMs: isTooLongWait ? serverWaitMs : undefined })
       }
-      await clock.sleep(serverWaitMs ?? backoff(countedTries, clock.random()), signal ?? never)
+      await clock.sleep(serverWaitMs ?? backoff(countedTries, clock.random()), signal ?? neverAborted)
       signal?.throwIfAborted()
     }
   }
@@ -182,8 +183,8 @@ export function retryAfter(error: unknown, now: number): number | undefined {
 }
 
 /**
- * The wait in ms after so many failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half, so that
- * workers that were refused together don't retry together.
+ * The wait in ms after so many failed tries: half of 1, 2, 4 … 30 seconds, plus a random part of the other half, so
+ * that workers that were refused together don't retry together.
  */
 export function backoff(failedTries: number, chance: number): number {
   const full = Math.min(maxBackoffMs, firstWaitMs * 2 ** (failedTries - 1))
@@ -323,8 +324,8 @@ function middleware(
 }
 
 /**
- * Throws if the provider asks for approval of its own call. Replies aren't stored at the provider, so it would have
- * forgotten this one by the time it is approved.
+ * Throws if the provider asks for approval of its own call. Replies aren't stored at the provider, which would have
+ * forgotten the call by the time a person approves it.
  */
 function refuseApproval(content: readonly Content[]): void {
   const request = content.find((part) => part.type === 'tool-approval-request')
@@ -337,8 +338,8 @@ function refuseApproval(content: readonly Content[]): void {
 }
 
 /**
- * Replaces values that are nested too deeply by a message. As the input of a call, it isn't JSON, so the call is
- * invalid and the model receives the message as its result.
+ * Replaces a result or an input that is nested too deeply by a message, and drops metadata that is. The message isn't
+ * JSON, so a call with the message as its input is invalid, and the model receives it in the result.
  */
 function limitNesting(part: Content): Content {
   const { providerMetadata, ...rest } = part

@@ -31,7 +31,7 @@ export async function costOf(model: string, usage: Usage, options: CostOptions =
   if (ownPrice !== undefined) return costAt(ownPrice, usage)
   const slash = model.indexOf('/')
   const id = model.slice(slash + 1)
-  // by its exact name: the package would mistake `my-openai-proxy` for OpenAI
+  // the provider is found by its exact name: the package would mistake `my-openai-proxy` for OpenAI
   const provider = findProvider(model.slice(0, Math.max(slash, 0)))
   const prices = provider?.prices
   if (prices === undefined || prices.only?.test(id) === false || hasOwnAddress(provider!)) return undefined
@@ -97,11 +97,11 @@ async function builtInCost(
     // a model without a price per token is billed in another way, or has no published price: it would seem free
     if (price['input_mtok'] === undefined || price['output_mtok'] === undefined) return undefined
     const tiers = Object.values(price).flatMap(priceTiers)
-    const isSpread =
+    const maySpanTiers =
       over === undefined
         ? usage.calls > 1 && tiers.some((start) => usage.input > start)
         : usage.calls > 1 && tiers.some((start) => start > over && start < nextPriceStep(over))
-    return isSpread ? undefined : found.total_price * times
+    return maySpanTiers ? undefined : found.total_price * times
   } catch {
     // the package throws for counts and data that it can't interpret
     return undefined
@@ -157,9 +157,9 @@ function userPrice(model: string, prices: Prices | undefined): Price | undefined
   if (prices === undefined) return undefined
   if (Object.hasOwn(prices, model)) return prices[model]
   const id = model.slice(model.indexOf('/') + 1)
-  // the id `openai/gpt-5-mini` at a gateway is not OpenAI's own model, which has the same name
-  const isName = findProvider(id.split('/', 1)[0]!) !== undefined && id.includes('/')
-  return !isName && Object.hasOwn(prices, id) ? prices[id] : undefined
+  // a gateway's model may have the id `openai/gpt-5-mini`, but the price under that name is for OpenAI's own model
+  const isFullName = findProvider(id.split('/', 1)[0]!) !== undefined && id.includes('/')
+  return !isFullName && Object.hasOwn(prices, id) ? prices[id] : undefined
 }
 
 /** Returns a copy. Throws OPTION_INVALID, with the model and the value, or OPTION_UNKNOWN. */

@@ -53,7 +53,7 @@ function toNonAssistant(
     toolCallId: id,
     toolName: tool,
     output: toOutput(outcome, images),
-    // some providers read the type of the call from here
+    // those of the call: some providers read its type from them
     ...toProviderOptions(calls.get(id)),
   }))
   const apart = images === 'apart' ? imagesIn(message.results) : []
@@ -245,7 +245,7 @@ function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Converts a file. Empty if its URL is invalid. */
+/** Converts a file. Returns an empty list if its URL is invalid. */
 function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): GeneratedFile[] {
   const { data } = part
   const mediaType = asString(part.mediaType) ?? 'application/octet-stream'

@@ -110,7 +110,7 @@ export function isTooLong(error: unknown): boolean {
   return tooLongPatterns.some((pattern) => pattern.test(text))
 }
 
-/** Whether the response has status 200 but isn't a reply: it was cut short, or comes from a proxy. */
+/** Whether the response has a status of success but isn't a reply: it was cut short, or comes from a proxy. */
 function isUnreadable(error: unknown): boolean {
   const { statusCode } = error as ApiCallError
   return statusCode !== undefined && statusCode >= 200 && statusCode < 300

@@ -113,7 +113,7 @@ function createReply(onDelta: OnDelta): Reply {
         content.push(part)
         break
       case 'custom':
-        // only streams mark the start of a message
+        // a reply in one piece has no mark at the start of a message
         if (!part.kind.endsWith('.message_start')) content.push(part)
         break
       case 'finish':

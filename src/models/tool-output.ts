@@ -60,7 +60,7 @@ function sentOutput(sent: SentResult, images: Images): Output {
     case 'denied':
       return { type: 'execution-denied', ...defined({ reason: sent.reason }), ...outputOptions(sent.opaque) }
     case 'parts':
-      // a protocol that only has text would send the list of parts as JSON
+      // in a protocol that only has text, the provider's package would send the list of parts as JSON
       if (images === 'apart')
         return { type: 'text', value: sent.parts.map((part) => describePart(part, true)).join('\n') }
       return { type: 'content', value: sent.parts.map((part) => toPart(part, images)) }

@@ -1,5 +1,5 @@
-// The crew name of backtest trials. Trials are never the latest run of the crew itself, and `reuse` doesn't find their
-// outputs.
+// The crew name of backtest trials. Because it differs from the crew's own name, trials are never the latest run of the
+// crew, and `reuse` doesn't find their outputs.
 
 export function backtestName(crew: string): string {
   return `${crew}/backtest`

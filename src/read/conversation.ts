@@ -99,7 +99,7 @@ function translateReferences(
   })
 }
 
-/** Returns the messages that produced a task's output, or an inherited one; without an output, those so far. */
+/** Returns the messages that produced a task's output, here or in an earlier run; without an output, those so far. */
 export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
   if (task.source === 'inherited') {
     const { first, files, rest } = task.conversation ?? {}

@@ -10,7 +10,7 @@ import type { Store } from '../stores/store.ts'
 import type { CaughtUpEvent, Listener, Listeners, RunEvent } from './listeners.ts'
 import { readEntries } from './read-run.ts'
 
-/** A store, and the models of this process if it executes the run. */
+/** The run's store, the clock, and the run's listeners if this process executes the run. */
 interface Source {
   readonly store: Store
   readonly world: Pick<Clock, 'timer'>
@@ -123,7 +123,7 @@ async function* followEvents(
 /** About 24 days. */
 const longestTimerMs = 2 ** 31 - 1
 
-/** Waits for changes. The timer keeps the process alive, which hints don't. */
+/** Waits for changes. The timer keeps the process alive, which watching a store doesn't. */
 async function waitKeepingAlive({ timer }: Pick<Clock, 'timer'>, changes: Notifier): Promise<void> {
   using _ = timer(longestTimerMs, () => {}, true)
   await changes.wait()

@@ -1,4 +1,5 @@
-// The lanes of a crew: its name with each version that it accepts. Workers execute runs of these lanes.
+// The lanes of a crew: its name with each version that it accepts, in this build's journal format. Workers execute runs
+// of these lanes.
 import { journalVersion } from '../journal/entries.ts'
 import { isSameLane } from '../stores/rules/leases.ts'
 import type { Lane, RunRow } from '../stores/store.ts'

@@ -1,5 +1,5 @@
-// Questions to people: their texts, the decisions that they accept, and the check of answers. Answers are checked
-// before they are posted, so that a run never receives an answer that it cannot use.
+// Questions to people: their texts, the decisions that they accept, and the check of answers. An answer is checked
+// before it is posted, so that the person who gives it learns at once if it does not fit.
 import { RepriseError } from '../base/errors.ts'
 import type { Answer, OnceCall, Question } from '../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
@@ -85,8 +85,8 @@ export function checkQuestionId(id: unknown): asserts id is string {
 }
 
 /**
- * Returns the question with this id. Throws QUESTION_ANSWERED if it has an answer, or QUESTION_NOT_FOUND, which names
- * the `open` questions.
+ * Returns the question with this id. Throws QUESTION_ANSWERED if it has an answer; QUESTION_NOT_FOUND if it was
+ * withdrawn or there is none, with the ids of the `open` questions.
  */
 export function openQuestion(state: RunState, id: string, open: readonly Question[]): Question {
   const asked = state.questions.get(id)
@@ -135,7 +135,10 @@ export function doubtQuestionText(
   )
 }
 
-/** Returns the question whether to make a call. `lost`: a sentence about missing entries that may record the call. */
+/**
+ * Returns the question that asks whether to make a call. `lost`: a sentence about missing entries that may record the
+ * call.
+ */
 export function callQuestionText(tool: string, input: Json, earlier: readonly OnceCall[], lost?: string): string {
   const may = `May ${tool}(${canonicalJson(input)}) be called?`
   const asked = lost === undefined ? may : `${may} ${lost}`

@@ -92,7 +92,7 @@ export async function* readEntries(
   }
 }
 
-/** Converts an error that occurred while an entry was read: whatever it is, the journal is damaged. */
+/** Converts an unforeseen error of reading an entry: the journal is damaged. Errors of Reprise stay as they are. */
 function damageError(error: unknown, run: string, seq: number): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const words = `entry ${seq} of run ${run} cannot be read (${messageOf(error)}); restore the journal from a copy, or remove that line`
@@ -121,7 +121,9 @@ function checkPosition(entry: Entry, seq: number, where: string): Entry {
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** Throws JOURNAL_DAMAGED if only newer code knows an entry, or RUN_NOT_FOUND if it is another crew's run. */
+/**
+ * Throws JOURNAL_DAMAGED for an unknown entry or too large a gap in the journal; RUN_NOT_FOUND for another crew's run.
+ */
 export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
   if (unknown !== undefined) {
     const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`

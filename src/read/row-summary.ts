@@ -77,7 +77,7 @@ export function spendingIn({ usage, spent = [] }: RowSummary): Spending[] | unde
 
 // When a run next needs a worker: computed from its state, and stored with every append that changes the row.
 
-/** Whether the run was suspended because its processes died again and again (run/resume-run.ts). */
+/** Whether the run was suspended because its processes died again and again (engine/run/resume-run.ts). */
 export function isGivenUp({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
   return suspended?.reason === 'takeovers'
 }
@@ -135,7 +135,7 @@ export function canWake({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
   return reason === 'questions' || reason === 'limit' || reason === 'child' || reason === 'parent'
 }
 
-/** Whether a worker may continue the run now, in ms since 1970. */
+/** Whether a worker may continue the run at the time `now`, in ms since 1970. */
 export function isDue(state: RunState, now: number): boolean {
   const due = dueAt(state)
   return due === 'now' || (due !== undefined && due <= now)

@@ -1,5 +1,5 @@
-// The listing row of a run, from which lists are shown without reading journals. The append that changes the run also
-// writes its row.
+// The listing row of a run, from which lists are shown mostly without reading journals. The append that changes what
+// the row shows also writes the row.
 import { defined } from '../base/options.ts'
 import { journalVersion, type Entry } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'

@@ -106,7 +106,7 @@ test('a task is done if it was named an odd number of times as done or undone', 
     fc.property(fc.array(within, { maxLength: 40 }), (entries) => {
       const { tasks, tally } = stateAfter([created, ...entries])
       for (const one of tasks.values())
-        assert.equal(tally.turns.filter((name) => name === one.name).length % 2 === 1, isDone(one), one.name)
+        assert.equal(tally.doneChanges.filter((name) => name === one.name).length % 2 === 1, isDone(one), one.name)
     }),
   )
 })

@@ -27,8 +27,7 @@ export function taskScheduler(
   running: { has(name: string): boolean },
 ): TaskScheduler {
   const { tasks } = crew
-  /** The names of tasks, one for each time that a task became done or undone. */
-  const { turns: flips } = state.tally
+  const { doneChanges } = state.tally
   const positions = positionsIn(crew)
   const inOrder = crew.process !== 'parallel'
   const dependents = new Map<string, number[]>()
@@ -42,9 +41,9 @@ export function taskScheduler(
   let barrier = 0
   /** Positions of tasks that could start when they were added, in descending order. */
   let ready: number[] = []
-  /** How many `flips` were caught up with. */
-  let seen = flips.length
-  /** How many `flips` were returned by `changed`. */
+  /** How many `doneChanges` were caught up with. */
+  let seen = doneChanges.length
+  /** How many `doneChanges` were returned by `changed`. */
   let reported: number | undefined
   let answers = countAnswers(state)
 
@@ -99,8 +98,8 @@ export function taskScheduler(
   }
 
   const catchUp = (): void => {
-    const names = flips.slice(seen)
-    seen = flips.length
+    const names = doneChanges.slice(seen)
+    seen = doneChanges.length
     // a task that is done or undone no longer waits
     for (const name of names) waiting.delete(name)
     if (!names.every(isDoneIn)) recount()
@@ -136,8 +135,8 @@ export function taskScheduler(
       return [...waiting.keys()]
     },
     changed() {
-      const found = reported === undefined ? tasks : tasksNamed(crew, flips.slice(reported))
-      reported = flips.length
+      const found = reported === undefined ? tasks : tasksNamed(crew, doneChanges.slice(reported))
+      reported = doneChanges.length
       return found
     },
   }

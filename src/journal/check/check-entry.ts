@@ -21,7 +21,7 @@ export function checkEntry(entry: Entry, where: string): Entry {
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** The error for a file in the format of an older or newer build, which isn't read at all. */
+/** The error for a run or file in the format of an older or newer build, which isn't read at all. */
 export function otherFormat(what: string, found: unknown, read: number): RepriseError {
   const words = `${what} has format ${describe(found)}, but this build reads format ${read}; finish or delete the run with the build of Reprise that made it`
   return new RepriseError('JOURNAL_DAMAGED', words)

@@ -170,7 +170,7 @@ export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): Att
     startedAt: entry.at,
     ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
     ...(entry.child ? { child: childRunId(state.run, path) } : {}),
-    // its request refers to an output that was removed by hand, so it can't be continued
+    // void: the request refers to an output that was removed by hand, so the attempt can't continue
     status: isWhole ? 'open' : 'void',
     accepted: [],
     turns: entry.code ? [functionTurn(path, entry, state)] : [],

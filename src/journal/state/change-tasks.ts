@@ -99,7 +99,10 @@ export function fillInInputs(template: string, { inputs }: Pick<RunState, 'input
   })
 }
 
-/** Once there is an output, the texts that it was made with: a fork may have other inputs, and today's code others. */
+/**
+ * The texts of a task. If it has an output, the texts that the output was made with: a fork may have other inputs, and
+ * today's code other texts.
+ */
 export function taskTexts(
   { description, expectedOutput, output }: TaskState,
   run: Pick<RunState, 'inputs'>,

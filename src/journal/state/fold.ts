@@ -79,8 +79,9 @@ export function applyEntry(state: RunState, entry: Entry): void {
 }
 
 /**
- * Whether a process was working on the run until this entry. None was while the run was suspended, before another
- * process took it over (even if only to record an answer), or while it was an exported file.
+ * Whether a process was working on the run between the previous entry and this one. None was if the run had another
+ * status than running, before another process took the run over (even if only to record an answer), or while the run
+ * was an exported file.
  */
 function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
   return status === 'running' && entry.token === token && entry.type !== 'run.resumed' && entry.type !== 'run.imported'

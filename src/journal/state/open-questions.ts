@@ -21,7 +21,9 @@ export interface AskingTask {
   readonly outputs: readonly { readonly task: string; readonly raw: string }[]
 }
 
-/** `asking`: the task that asks, last; before it, from the root down, the tasks whose child runs lead to it. */
+/**
+ * `asking`: the tasks that lead to the question, from the root down. The last one asks; the others wait for child runs.
+ */
 export type AskedQuestion = Question & { readonly asking: readonly AskingTask[] }
 
 /** An unanswered question, and when it was asked. */

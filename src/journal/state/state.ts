@@ -59,11 +59,11 @@ export interface RunState {
   module?: CrewModule
   createdAt: string
   updatedAt: string
-  /** The process that wrote the newest entries. */
+  /** The process that created the run or last resumed it. */
   owner: Owner
   /** The dispatcher's call that last continued the run. */
   via?: DispatchedBy
-  /** The number of processes that have worked on the run. */
+  /** How often a process began to work on the run: when it was created, unless it was queued, and at every resume. */
   lives: number
   /** Consecutive processes that were cut off without progress. */
   fruitless: number
@@ -82,10 +82,11 @@ export interface RunState {
   woken?: boolean
   /** The run was imported, and not resumed since. */
   imported?: boolean
-  /** Usage so far, and the time that processes worked on it. */
+  /** Usage so far. */
   readonly spent: MutableUsage
   /** The same usage in parts that can be priced. */
   readonly spending: Map<string, Spending>
+  /** How long processes have worked on the run. */
   activeMs: number
   /** `updatedAt` as a number. */
   updatedMs: number
@@ -155,7 +156,7 @@ export interface TaskState extends DeclaredTask {
   }
   /** The entry that completed the task. */
   seq?: number
-  /** `once` calls made by the task's child runs. */
+  /** Calls of the task's child runs that may have changed something. */
   childCalls?: readonly OnceCall[]
   /** Missing entries that may have recorded calls of the task. */
   lost?: readonly number[]
@@ -340,7 +341,7 @@ export function spentByModel(...states: readonly RunState[]): { [model: string]:
   return Object.fromEntries(sums)
 }
 
-/** Whether a run accepts no messages any more, nor entries, unless its journal was edited by hand. */
+/** Whether a run has ended. It accepts neither messages nor entries any more, unless its journal was edited by hand. */
 export function isEnded(status: RunStatus | undefined): boolean {
   return status === 'completed' || status === 'cancelled'
 }

@@ -16,12 +16,12 @@ export interface Tally {
   removed: number
   /** Tasks with child runs that were started since the task was last done. */
   readonly crews: Set<string>
-  /** The name of a task, once for each entry that made it done, or no longer done. */
-  readonly turns: string[]
+  /** The name of a task, once for each time that it became done or stopped being done, except through a resume. */
+  readonly doneChanges: string[]
 }
 
 export function newTally(): Tally {
-  return { done: 0, failures: 0, removed: 0, crews: new Set(), turns: [] }
+  return { done: 0, failures: 0, removed: 0, crews: new Set(), doneChanges: [] }
 }
 
 /** Applies an entry that changes only the task of its path, and updates the counts. */
@@ -39,7 +39,7 @@ export function applyAndTally(
   const task = known ?? state.tasks.get(name)
   if (!task) return
   const after = countsOf(task)
-  if (after.isDone !== before.isDone) tally.turns.push(name)
+  if (after.isDone !== before.isDone) tally.doneChanges.push(name)
   tally.done += after.done - before.done
   tally.failures += after.failures - before.failures
   if (!isNestedAttempt(path)) tallyCrew(state, task)
@@ -85,7 +85,7 @@ function countsOf(task: TaskState): Counts {
 
 /** Counts a skipped task as not done any more. */
 export function untallySkipped({ tally }: RunState, { name, removed }: TaskState): void {
-  tally.turns.push(name)
+  tally.doneChanges.push(name)
   if (!removed) tally.done -= 1
 }
 
@@ -198,12 +198,12 @@ export interface Spending {
 }
 
 /**
- * Numbers of input tokens above which some model costs more per token. If a model has another step, the cost of a part
- * on both sides of it is unknown.
+ * Numbers of input tokens above which some model costs more per token. If a model has a price step that isn't here, the
+ * calls of a part may lie on both sides of it, and the cost of that part is unknown.
  */
-const steps = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
+const priceSteps = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
 
-/** The row is written again with every finished task, so its size is limited: further parts are per day. */
+/** The listing row is written again with every finished task, so its size is limited: further parts are per day. */
 const mostParts = 96
 
 /** Adds usage to the total and to its part. `at`: when the calls were recorded. */
@@ -216,7 +216,7 @@ export function addSpending(
   addTo(spent, usage)
   const day = at.slice(0, 10)
   const time = `${at.slice(11, 14)}${at.slice(14, 16) < '30' ? '00' : '30'}`
-  const over = steps.findLast((step) => usage.input > step)
+  const over = priceSteps.findLast((step) => usage.input > step)
   const kind = over === undefined ? {} : usage.calls > 1 ? ({ mixed: true } as const) : { over }
   const part = partFor(spending, usage, { day, time, model, ...kind })
   addTo(part.usage, usage)
@@ -226,7 +226,7 @@ type PartKey = Omit<Spending, 'usage'>
 
 /** Finds or adds the part that calls belong to. */
 function partFor(spending: Map<string, Spending>, usage: Usage, key: PartKey): Spending {
-  // sums are never combined: two sums with a price may add up to a sum without a price
+  // while there is room, sums are not combined: two sums with a price may add up to a sum without a price
   const known = key.mixed ? undefined : spending.get(keyOf(key, usage))
   if (known) return known
   if (spending.size < mostParts) return addPart(spending, usage, key)
@@ -242,7 +242,7 @@ function addPart(spending: Map<string, Spending>, usage: Usage, key: PartKey): S
 
 /** The price step after `over`, which is 0 below the first step. */
 export function nextPriceStep(over: number): number {
-  return steps.find((step) => step > over) ?? Number.POSITIVE_INFINITY
+  return priceSteps.find((step) => step > over) ?? Number.POSITIVE_INFINITY
 }
 
 /** Restores the parts of a listing row, so that usage can be added to them. */

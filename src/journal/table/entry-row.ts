@@ -14,8 +14,8 @@ export interface EntryRow<T extends EntryType> {
   /** The entry may change other tasks than that of its path. */
   readonly everyTask?: true
   /**
-   * Whether the listing row is written again. False for steps: a row per step would double what a run writes. What
-   * steps change (usage, and the time of the last entry), a list reads from the journal while the run is in progress.
+   * Whether the listing row is written again. False for steps: a row per step would double what a run writes. While a
+   * run is in progress, a list reads from the journal what steps change: usage, and the time of the last entry.
    */
   readonly listed: boolean | ((entry: EntryOf<T>) => boolean)
   /**

@@ -115,8 +115,8 @@ export const taskRows: EntryRows<'task'> = {
         if (attempt?.status === 'open') attempt.status = 'void'
       }
       withdrawQuestions(state, task)
-      // the process that started the first attempt had read all earlier entries, so entries that went missing since
-      // weren't about this task; only entries that a resume had recorded as missing before may be
+      // the process that wrote this entry had read the entries in `missing`, and yet started a first attempt: they
+      // weren't about this task. Only entries that an earlier resume recorded as missing may have been
       if (task.lost && attemptNumber(path) === 1) task.lost = excludeEntries(task.lost, state.missing)
       task.status = 'running'
       task.startedAt ??= entry.at

@@ -1,6 +1,6 @@
-// Reads model names as users write them: `provider/model` with any alias of the provider, or, as in CrewAI, just the
-// model for those of OpenAI, Anthropic, Google and Bedrock. Stored and shown names use the canonical name of the
-// provider.
+// Reads model names as users write them: `provider/model`, with any alias of the provider. For models of OpenAI,
+// Anthropic, Google and Bedrock, the model alone suffices, as in CrewAI. Stored and shown names have the canonical name
+// of the provider.
 import { nearest } from '../../base/options.ts'
 import { findProvider, providerNames, findProviderByModel, type Provider } from './providers.ts'
 

@@ -26,7 +26,7 @@ export interface Provider extends SpecialProvider {
    * https://host/v1. Default: the path of `url`.
    */
   readonly ending?: string
-  /** Only images can be sent as files: the package would drop or garble others. Other packages report an error. */
+  /** The package would drop or garble files other than images. The packages of other providers report an error. */
   readonly picturesOnly?: true
   /** The provider's id in the package of prices, and the models for which these prices are correct. Default: all. */
   readonly prices?: { readonly id: string; readonly only?: RegExp }

@@ -120,8 +120,8 @@ const seen = new WeakSet<LanguageModel>()
 /**
  * Registers the keys of a model object that was created in code, such as createOpenAI({ apiKey, headers, baseURL }), so
  * that they are redacted. Objects of the AI SDK have what they send in `config`, which isn't part of their types, so it
- * is read defensively. Keys of other objects, or wrapped ones, are only recognised by their shape. Reads each object
- * once, because its headers may come from a user's function that creates a token. Never throws.
+ * is read defensively. The keys of other or wrapped objects are only recognised by their shape. Reads each object once,
+ * because its headers may come from a user's function that creates a token. Never throws.
  */
 function learnSecrets(model: LanguageModel): void {
   if (seen.has(model)) return
