@@ -1,6 +1,6 @@
-// CrewAI's page on `Crew.replay`, name by name: two agents, two tasks, no names, no model. Set OPENAI_API_KEY (and
-// OPENAI_BASE_URL for your own server). `kickoff` stores the outputs by itself, and a task's id is the same in every
-// process. So you can replay in another process, later, any number of times:
+// CrewAI's page on `Crew.replay`, translated name by name: two agents and two tasks, without `name` or `model`. Set
+// OPENAI_API_KEY (and OPENAI_BASE_URL for your own server). `kickoff` stores the outputs by itself, and a task's id is
+// the same in every process. So you can replay in another process, later, any number of times:
 //
 //   node crewai-replay.ts                      kick off, list the tasks, replay from the writing task
 //   node crewai-replay.ts replay <task id>     replay in another process

@@ -5,7 +5,7 @@ import { missingTestPackages } from './test-packages.ts'
 
 interface Step {
   readonly command: string
-  /** What is checked, if that imports packages of test/packages. */
+  /** Set if the step needs packages of test/packages: what stays unchecked without them. */
   readonly imports?: string
 }
 

@@ -1,5 +1,5 @@
-// Adds missing packages of other platforms to the lockfiles; run it after `npm install`. npm leaves out a package of
-// another platform that it cannot fetch at that moment, and `npm ci` then refuses the lockfile on every machine.
+// Adds missing packages of other platforms to the lockfiles; run it after `npm install`. If npm cannot fetch such a
+// package at that moment, it leaves the package out, and `npm ci` then refuses the lockfile on every machine.
 // Platforms are derived from the packages' names. Added packages have no checksum, which npm allows. `--check` only
 // reports what is missing, and exits with 1.
 import { readFileSync, writeFileSync } from 'node:fs'

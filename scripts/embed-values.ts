@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Below `src` and `dist`, without extension. */
+/** The paths of these modules below `src` and `dist`, without extension. */
 export const valueModules = [
   'stores/postgres/migrations',
   'stores/redis/lua-files',

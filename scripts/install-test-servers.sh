@@ -19,7 +19,7 @@ if [ ! -e $policy ]; then
   trap '"${root[@]}" rm -f $policy' EXIT
 fi
 install() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >/dev/null; }
-# one by one if they cannot be installed together: a system may lack only one of them
+# one by one if they cannot be installed together: a system may offer only some of them
 install "${missing[@]}" || { "${root[@]}" apt-get update -qq && install "${missing[@]}"; } || {
   failed=0
   for package in "${missing[@]}"; do install "$package" || failed=1; done

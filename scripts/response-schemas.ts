@@ -29,7 +29,7 @@ export function generateSchemas(): ResponseSchemas {
   return tidy({ responses, schemas }) as ResponseSchemas
 }
 
-/** The names of the definitions that a value refers to, directly or through others. */
+/** Returns the names of the definitions that a value refers to, directly or through others. */
 function namesIn(value: unknown, known: Schemas, found = new Set<string>()): Set<string> {
   for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/definitions\/([^"]+)"/g)) {
     if (found.has(name)) continue
@@ -45,7 +45,7 @@ function tidy(value: unknown): unknown {
   const schema: Schema = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, tidy(member)]))
   const { $ref, required, properties } = schema
   if (typeof $ref === 'string') schema['$ref'] = $ref.replace('#/definitions/', '#/components/schemas/')
-  // a property of any type may also be undefined, which JSON leaves out
+  // a property of type `unknown` has an empty schema, and may be undefined, which JSON leaves out
   if (Array.isArray(required)) {
     const sure = required.filter((name: string) =>
       Object.keys((properties as Schemas)[name] ?? {}).some((keyword) => keyword !== 'description'),

@@ -34,7 +34,7 @@ const place = await mkdtemp(join(tmpdir(), 'reprise-pictures-'))
 closing.defer(() => rm(place, { recursive: true, force: true }))
 const page = join(place, 'page')
 await buildPage(page)
-// the page shows this folder as its store
+// the pictures show this URL as the page's store
 const crews = await fillForPictures(`sqlite:${join(place, 'runs.db')}`)
 const time = Date.now() + laterMs
 const serve = async (options: ServeOptions): Promise<StudioServer> =>
@@ -81,7 +81,7 @@ async function take(of: Browser, view: PictureView, look: Look): Promise<Buffer>
     await view.prepare?.(tab)
     await waitUntilSettled(tab)
     const picture = await tab.screenshot()
-    // second, because it resizes the window, which scrolls the page
+    // after the other screenshot, since this one resizes the window, which scrolls the page
     if (values.whole !== undefined)
       await tab.screenshot({ path: join(values.whole, `${view.name}-${look.name}.png`), fullPage: true })
     return picture

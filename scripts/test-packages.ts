@@ -42,7 +42,7 @@ export function installTestPackages(): void {
 }
 
 function install(): void {
-  // variables that `npm run` sets for the checkout would make this npm install there
+  // with the variables that `npm run` sets, npm would install into the checkout
   const variables = Object.entries(process.env).filter(
     ([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name),
   )
@@ -60,7 +60,7 @@ function install(): void {
   }
 }
 
-/** In the versions of the lockfile. Optional ones are for other platforms. */
+/** Whether the packages are installed in the versions of the lockfile. Optional ones are for other platforms. */
 function isInstalled(): boolean {
   const installed = installedPackages()
   return Object.entries(lockedPackages(folder)).every(

@@ -61,7 +61,7 @@ function chosen(ranges: Versions): Versions {
   return Object.fromEntries(Object.entries(ranges).map(([name, range]) => [name, pick(name, range)]))
 }
 
-/** Of `^3.25 || ^4.1`, uses the last, for which the tests are written. The tests of zod 3 have their own copy of it. */
+/** Picks a version of the last range: `^4.1` of `^3.25 || ^4.1`. The tests of zod 3 have their own copy of it. */
 function pick(name: string, range: string): string {
   const last = range.split('||').at(-1)?.trim() ?? range
   const { stdout } = spawnSync('npm', ['view', `${name}@${last}`, 'version', '--json'], { cwd: root, encoding: 'utf8' })

@@ -47,7 +47,7 @@ export const script = scriptedModel([
   },
 ])
 
-/** Streams word by word, as a model does: a script streams everything at once. */
+/** Streams word by word, as a real model does: a scripted model streams everything at once. */
 export function slowly(model: typeof script, pause: (word: string) => Promise<unknown>): LanguageModel {
   const doStream: typeof model.doStream = async (request) => {
     const { stream } = await model.doStream(request)

@@ -36,7 +36,7 @@ export async function serveChat(
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** The page, React and the AI SDK as one file. */
+/** Bundles the page, React and the AI SDK into one file. */
 async function bundle(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(folder, 'page.tsx')],

@@ -96,7 +96,7 @@ if (import.meta.main) {
   const result =
     command === 'replay'
       ? await crew.replay(note, { runId, inputs: { reader } })
-      : await crew.kickoff({ id: runId, inputs }) // a new id starts, an unfinished one continues, a finished one is read back
+      : await crew.kickoff({ id: runId, inputs }) // starts the run, continues it, or reads its result back
   console.log(String(result))
 }
 

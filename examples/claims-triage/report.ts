@@ -14,8 +14,8 @@ export interface Row {
 type Reply = Extract<Entry, { type: 'model.replied' }>
 
 /**
- * Returns a row for each task of each process. `names`: the names of the processes, which resumed the run in that
- * order.
+ * Returns a row for each task of each process, except tasks that the process did not reach. `names`: the names of the
+ * processes, in the order in which they worked on the run.
  */
 export function account(entries: readonly Entry[], names: readonly string[]): Row[] {
   const [created] = entries

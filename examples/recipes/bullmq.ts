@@ -13,7 +13,7 @@ export function bullmqDispatcher(connection: ConnectionOptions, prefix = 'bull')
     return queue
   }
 
-  // the job's data leave out the key: the next wake of the run must not have the id of this job, which still exists
+  // the data leave out the key: `advance` adds the next job while this one still exists, so it needs another id
   async function wake({ key, ...run }: Wake, at = 0): Promise<void> {
     await queueOf(queueName(run)).add('advance', run, {
       // no second job is added while one with this id is waiting or active; ids must not contain a colon

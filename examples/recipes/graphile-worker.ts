@@ -13,7 +13,7 @@ export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: P
 
   async function wake(run: Wake, at = 0): Promise<void> {
     const isLater = at > Date.now()
-    // requests for now share one job, whose place a job for later must not take
+    // all wakes for now share one job; a later wake has its own key, or the two would be one job
     const key = isLater ? `${run.runId}@${at}` : run.runId
     if (!hasTables) await runMigrations({ pgPool, schema })
     hasTables = true

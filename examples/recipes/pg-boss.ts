@@ -17,7 +17,7 @@ export function pgBossDispatcher(boss: PgBoss): Dispatcher {
 
   async function wake(run: Wake, at = 0): Promise<void> {
     const isLater = at > Date.now()
-    // requests for now share one job, whose place a job for later must not take
+    // all wakes for now share one job; a later wake has its own key, or the two would be one job
     const singletonKey = isLater ? `${run.runId}@${at}` : run.runId
     await boss.send(await queueOf(queueName(run)), run, { singletonKey, ...(isLater && { startAfter: new Date(at) }) })
   }

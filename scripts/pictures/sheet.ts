@@ -42,7 +42,7 @@ interface Placed {
   readonly top: number
 }
 
-/** The space between the pictures stays transparent, to fit any background. */
+/** Draws pictures at their places into one WebP picture. The space between them stays transparent. */
 export async function webp(
   drawing: Page,
   placed: readonly Placed[],

@@ -26,7 +26,7 @@ const living = new Set<ChildProcess>()
 process.on('exit', () => living.forEach((child) => child.kill('SIGKILL')))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 
-/** Starts `node file …`. Its environment has no variables of Reprise except these. */
+/** Starts `node file …`. Of the variables of Reprise, Restate and OpenAI, its environment has only `variables`. */
 export function start(file: string, parameters: readonly string[], variables: Variables): Program {
   const child = spawn(process.execPath, ['--conditions=reprise-source', file, ...parameters], {
     cwd: root,

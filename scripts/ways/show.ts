@@ -1,7 +1,7 @@
 // npm run ways: one crew file, unchanged, executed in process, by workers, by Restate and by functions. It needs no
 // key, but the packages of the tests (npm run install-test-packages): the model, PostgreSQL and Restate are servers on
-// loopback that are stopped at the end. Exits with 1 if one of the ways has another result, calls the model more often,
-// or files the claim more than once.
+// loopback that are stopped at the end. Exits with 1 unless all ways have the same result and the same number of model
+// calls, file the claim once, and continue in another process after the kill.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

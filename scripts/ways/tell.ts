@@ -1,4 +1,4 @@
-// Prints for a person who watches, in lines of at most 80 columns.
+// Prints for a person who watches. Only results are wrapped.
 import { styleText } from 'node:util'
 
 export function heading(text: string): void {

@@ -1,4 +1,5 @@
-// Finds a run by its id, the beginning of its id, or `latest`. If several match, the caller decides: only it can ask.
+// Finds a run by its id, the beginning of its id, or `latest`. If several match, the caller decides: only it can ask
+// the user.
 import { defined } from '../base/options.ts'
 import { allRows } from '../read/all-rows.ts'
 import { isBacktest } from '../read/backtest-name.ts'

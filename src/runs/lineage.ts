@@ -90,7 +90,10 @@ async function findParent(store: Store, row: RunRow): Promise<RunRow | undefined
   return parent && isForkedFrom(row, parent) ? parent : undefined
 }
 
-/** Filters forks by parent: the run that has this id now, or, if there is none, any deleted run that had the id. */
+/**
+ * Returns a filter for the forks of this id. It keeps those of the run that has the id now; if there is none, it keeps
+ * all, since they are forks of deleted runs that had the id.
+ */
 export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
   const parent = runId === undefined ? undefined : await ifReadable(() => store.row(runId))
   return (row) => parent === undefined || isForkedFrom(row, parent)

@@ -42,7 +42,7 @@ export async function listRuns(
   return found
 }
 
-/** All runs; `limit` is the page size. Skips no run, even if others are created or deleted meanwhile. */
+/** Yields all runs. `limit` is the page size. Skips no run, even if others are created or deleted meanwhile. */
 export async function* allRuns(
   { store, prices, unpriced = false }: ListOptions,
   { status, ...filter }: RunsFilter,

@@ -37,7 +37,7 @@ export interface RunView extends RunSummary {
   readonly questions: readonly OpenQuestion[]
   /** Failed tasks that the run continued without. Those of a nested crew begin with its task: `settle/payout`. */
   readonly failures: readonly TaskFailure[]
-  /** Tasks whose output the current code would make from other inputs. Empty if the code isn't loaded. */
+  /** Tasks whose outputs or skips are stale. Empty if the code isn't loaded. */
   readonly stale: readonly StaleTask[]
   /** For a fork: its plan, with the outcome of each task. */
   readonly plan: readonly PlannedOutcome[] | undefined
@@ -134,8 +134,8 @@ export async function readRunTree(store: Store, runId: string, onEntry?: (entry:
 }
 
 /**
- * Builds a run tree from a state that was already read, and perhaps `known` states of child runs. Doesn't change the
- * state, or an executing run would count its child runs twice.
+ * Builds a run tree from a state that was already read, and perhaps `known` states of child runs. Leaves the state
+ * unchanged: otherwise, an executing run would count its child runs twice.
  */
 export async function toRunTree(
   store: Store,

@@ -102,7 +102,7 @@ export interface Holder {
 
 export interface Execution {
   readonly held: boolean
-  /** Absent if the run ended meanwhile. */
+  /** Absent if `held` is false, or if the run ended meanwhile. */
   readonly holder?: Holder
 }
 

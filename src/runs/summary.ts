@@ -1,5 +1,5 @@
-// Summaries of runs for lists, from their rows. Reads no journals, except the newest entries of a running run and
-// inputs that are too large for a row.
+// Summaries of runs for lists, from their rows. Reads a journal only for the usage of a running run since its row was
+// written, and for inputs that are too large for a row.
 import { isReady, spendingIn, readSummary, type RowSummary, moveOf } from '../read/row-summary.ts'
 import { isRowOfRun } from '../read/incarnation.ts'
 import { RepriseError } from '../base/errors.ts'
@@ -30,7 +30,7 @@ export interface RunSummary {
   readonly holder: Holder | undefined
   readonly createdAt: string
   readonly updatedAt: string
-  /** How many processes have worked on the run. */
+  /** How many times a process has started or continued the run. */
   readonly lives: number
   /** The number of finished tasks. */
   readonly done: number

@@ -14,7 +14,7 @@ import type { Prices } from '../models/cost.ts'
 export interface TaskView<Output = unknown> {
   readonly name: string
   readonly id: string
-  /** With placeholders filled in, as in `expectedOutput`; for an output, with the inputs that it was made from. */
+  /** With placeholders filled in, like `expectedOutput`. If there is an output: with the inputs that made it. */
   readonly description: string
   readonly expectedOutput: string | undefined
   /** The first words of the description. */

@@ -20,7 +20,7 @@ export interface Timeline {
   readonly seq: number
   readonly createdAt: string | undefined
   readonly updatedAt: string | undefined
-  /** One life for each process that worked on the run, in order. Between lives, the run waited. */
+  /** One life for each time that a process worked on the run, in order. Between lives, the run waited. */
   readonly lives: readonly Life[]
   /** In the order in which they started, including attempts that are part of a step (`within`). */
   readonly attempts: readonly AttemptSpan[]

@@ -13,7 +13,7 @@ import { readRunTree } from './run-view.ts'
 export type WaitingQuestion = OpenQuestion & {
   readonly runId: string
   readonly crew: string
-  /** The task of that run that asks, or whose child run asks. */
+  /** The run's task that asks, or whose child run asks. */
   readonly task: string
 }
 

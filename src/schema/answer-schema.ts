@@ -241,7 +241,7 @@ function describeKind(value: unknown): string {
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
 }
 
-/** Validates a value. Never rejects: if a transform or refinement throws, that is a refusal, without credentials. */
+/** Validates a value. Never rejects: if a transform or refinement throws, that is a refusal with a redacted reason. */
 export function parseValue(schema: Pick<ValueSchema, 'validate'>, value: Json): Promise<ParseResult> {
   return schema.validate(value).catch((error: unknown) => ({ ok: false, reason: redact(messageOf(error)) }))
 }

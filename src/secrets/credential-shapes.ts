@@ -3,7 +3,7 @@
 // may come from hostile servers, so every pattern must run in linear time: where a pattern can start at many places,
 // its repetitions are limited, or end at the next place where it could start.
 
-/** Prefixes of well-known tokens, and the least characters after them: few enough to find partly masked tokens. */
+/** Prefixes of well-known tokens, and how many characters follow at least: few enough to find partly masked tokens. */
 const tokens: readonly (readonly [prefix: string, least: number])[] = [
   ['sk-', 6], // OpenAI, Anthropic (sk-ant-), OpenRouter, DeepSeek and many that copy them
   ['AIza', 10], // Google
@@ -47,7 +47,7 @@ export const shapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\w+/=\s\\]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
   // user name and password in a URL, up to the last @: passwords may contain / and @. A port isn't a password
   /(?<kept>:\/\/)(?:\[redacted\]|[^\s/?#@:"'<>[]{0,200}):(?!\d{1,5}(?:[/?#,;)\]}\s"'<>]|$))[^\s"'<>]{0,200}(?=@)/g,
-  // a token alone in that place. In the URL of a database, it is a user name
+  // a token in place of user name and password. In the URL of a database, this would be a user name
   /(?<!(?:postgres|postgresql|redis|rediss))(?<kept>:\/\/)(?=[^\s/?#@:]{0,200}\d)[^\s/?#@:"'<>[]{12,200}(?=@)/g,
   // the authorization header, with any scheme
   text(

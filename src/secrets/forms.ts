@@ -19,7 +19,7 @@ export function createRemover(secrets: readonly string[]): (text: string) => str
     let clean = text
     for (const form of forms)
       clean = clean.replaceAll(form.length < minEncodedLength ? standaloneForm(form) : form, replacement)
-    if (pieces.size > 0) clean = clean.replaceAll(/\S{12,}/g, (run) => withoutPieces(run, pieces))
+    if (pieces.size > 0) clean = clean.replaceAll(/\S{12,}/g, (stretch) => withoutPieces(stretch, pieces))
     return withoutMasked(clean, long)
   }
 }
@@ -73,28 +73,28 @@ function isRandom(piece: string): boolean {
   return new Set(piece).size >= 6 && (/\d/.test(piece) || /[a-z][A-Z]/.test(piece))
 }
 
-/** Removes pieces of secrets in one pass. Overlapping pieces count as one. */
-function withoutPieces(run: string, pieces: ReadonlyMap<string, boolean>): string {
+/** Removes pieces of secrets in one pass. Overlapping pieces count as one, and stay if none of them looks random. */
+function withoutPieces(stretch: string, pieces: ReadonlyMap<string, boolean>): string {
   let clean = ''
   let done = 0
-  for (let at = 0; at + pieceLength <= run.length; at++) {
+  for (let at = 0; at + pieceLength <= stretch.length; at++) {
     const start = at
     let random: boolean | undefined = false
     for (
-      let next = pieces.get(run.slice(at, at + pieceLength));
+      let next = pieces.get(stretch.slice(at, at + pieceLength));
       next !== undefined;
-      next = pieces.get(run.slice(at, at + pieceLength))
+      next = pieces.get(stretch.slice(at, at + pieceLength))
     ) {
       random ||= next
       at++
     }
     if (!random) continue
     const end = at - 1 + pieceLength
-    clean += run.slice(done, start) + replacement
+    clean += stretch.slice(done, start) + replacement
     done = end
     at = end - 1
   }
-  return clean + run.slice(done)
+  return clean + stretch.slice(done)
 }
 
 const masks = /\*{2,}|•{2,}|…|\.{3,}/g

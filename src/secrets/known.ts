@@ -82,7 +82,7 @@ function readPassword(address: string): string[] {
   const userInfo = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]
   if (userInfo === undefined) return []
   const colon = userInfo.indexOf(':')
-  // the @ may be part of the path
+  // the path begins before the @, so the @ belongs to it
   if (/^[^:@]*\//.test(userInfo) || /^[^:]*:\d+\//.test(userInfo)) return []
   const part = userInfo.slice(colon + 1) || userInfo.slice(0, Math.max(0, colon))
   return [part, ...decodedForms(part)].filter((found) => found !== '')

@@ -19,7 +19,8 @@ export interface StoreCall {
 
 /**
  * - `unavailable`: the call does nothing and rejects with STORE_UNAVAILABLE.
- * - `reply lost`: the call does its work and rejects, a write with OUTCOME_UNKNOWN; `read` stops after the first line.
+ * - `reply lost`: the call does its work, then rejects: a write with OUTCOME_UNKNOWN, any other with STORE_UNAVAILABLE.
+ *   `read` rejects after its first line.
  * - `lease lost`: before the call, another owner takes the run's lease and releases it.
  * - A function: awaited before the call, which rejects if the function throws.
  */
@@ -82,7 +83,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
   }
   async function call<T>(name: StoreCallName, args: readonly unknown[], work: () => Promise<T>): Promise<T> {
     const injected = nextFault(name, args)
-    // without a fault, the call must start in the same turn, so that it still works if the store is closed right after
+    // without a fault, the call must start synchronously: it then still works if the store is closed right after
     const lost = injected && (await inject(injected))
     const result = await work()
     if (lost) throw lost

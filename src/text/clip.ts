@@ -10,7 +10,7 @@ export function clip(text: string, characters: number): string {
   return `${text.slice(0, head).toWellFormed()}${missing}${text.slice(text.length - tail).toWellFormed()}`
 }
 
-/** The maximum length per text at which texts of these lengths fit together. Only the longest are shortened. */
+/** Returns the limit to which each text is cut so that all fit into `characters`. Only the longest texts exceed it. */
 export function longestThatFits(lengths: readonly number[], characters: number): number {
   const ascending = lengths.toSorted((a, b) => a - b)
   let remaining = characters

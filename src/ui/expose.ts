@@ -7,7 +7,10 @@ import type { ToolOutcome } from '../journal/entries.ts'
 import type { PartOrigin } from './message.ts'
 
 export interface ExposeOptions {
-  /** Tasks whose texts and outputs are shown. Default: those without an output schema, the last, and the result. */
+  /**
+   * Tasks whose texts and outputs are shown. Default: tasks without an output schema, the last task, and the task whose
+   * output is the result.
+   */
   readonly tasks?: boolean | readonly string[] | undefined
   /**
    * Tools whose calls are shown, with the texts of coworkers in them. Default: none. A call that waits for an approval

@@ -37,7 +37,7 @@ export interface ToolItem {
   readonly tool: string
   /** The input that the model requested. */
   readonly asked: Json
-  /** The input that the tool is called with, if a person changed it. */
+  /** The input that the tool is called with: `asked`, unless a person changed it. */
   input: Json
   /** Whether the model's provider executes the call. */
   readonly provider: boolean

@@ -25,7 +25,7 @@ export interface RunMetadata {
   readonly total: number
 }
 
-/** A task whose turn has come. */
+/** A task that the run has reached. */
 export interface TaskData {
   readonly name: string
   /** Set if `expose` has `prompts`. */
@@ -59,7 +59,7 @@ export type QuestionData = WithoutInternals<Question> & {
     readonly must: readonly string[]
     readonly may: readonly string[]
   }[]
-  /** The asking task and earlier outputs that `expose` shows, from the root to the innermost run. */
+  /** The tasks that ask, from the root to the innermost run, with the earlier outputs that `expose` shows. */
   readonly asking: readonly AskingData[]
   readonly answer?: Answer
 }

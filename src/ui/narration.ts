@@ -67,7 +67,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     return (type === 'text' || exposure.reasoning) && isTextShown(origin)
   }
 
-  /** A coworker's text is shown if all calls that it is part of are. */
+  /** Whether texts of this origin are shown. A coworker's text also needs every call around it to be shown. */
   function isTextShown(origin: PartOrigin): boolean {
     const calls = attemptsOnPath(origin.path)
       .slice(1)
@@ -147,7 +147,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     }
   }
 
-  /** Updates a call with what was recorded after its turn. */
+  /** Updates a call with what was recorded after its model call: a changed input, an outcome. */
   function updateCall(path: string): void {
     const item = callAt(path)
     const call = item && recordedCall(state, path)
@@ -261,7 +261,7 @@ function isInternal(path: string): boolean {
     .some((attempt) => !/\/\d+\.\d+\/[^/]+$/.test(attempt))
 }
 
-/** Whether one of the attempts on a path was given up. */
+/** Whether an attempt on a path was given up or failed, or the whole run was cancelled. */
 function isAbandonedAttempt(state: RunState, path: string): boolean {
   if (state.status === 'cancelled') return true
   return attemptsOnPath(path).some((attempt) => ['void', 'failed'].includes(state.attempts.get(attempt)?.status ?? ''))

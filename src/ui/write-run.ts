@@ -18,6 +18,7 @@ export interface RunWriter<Out> {
 
 export interface FollowedRun {
   readonly events: RunEvents<RunEvent | CaughtUpEvent>
+  /** The questions of child runs, open or not. */
   asked(): Promise<readonly TreeQuestion[]>
 }
 

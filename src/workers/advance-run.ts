@@ -76,7 +76,7 @@ function isoTime(at: number | undefined): string | undefined {
 
 /**
  * The time that a claimed run has: `until` ends it between two steps, `signal` at once. Dispose of it when the run
- * leaves.
+ * leaves this process.
  */
 export interface Slice extends Disposable {
   readonly until: AbortSignal

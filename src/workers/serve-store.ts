@@ -17,8 +17,8 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
   const mine = new Set<RunId>()
   /** Crews whose limit was already reported. */
   const limited = new Set<ServedCrew>()
-  await pollStore(served, work, async (turn) => {
-    const claimed = await claimRuns(served, claimsFor(crews, progress, turn), progress, mine, begin)
+  await pollStore(served, work, async (round) => {
+    const claimed = await claimRuns(served, claimsFor(crews, progress, round), progress, mine, begin)
     return once && claimed.runs === 0 && claimed.all && mine.size === 0 && !(await isAnyLeft())
   })
 
@@ -33,7 +33,10 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
     progress.begin({ run: lease.run, crew }, advanceRun(served, lease, crew, work).then(forget, forget))
   }
 
-  /** Whether ready runs are left: a crew is at its limit, or this process holds a suspect (stores/rules/ready.ts). */
+  /**
+   * Whether ready runs are left: a crew is at its limit, or this process holds a suspect, a run whose last holder died
+   * (stores/rules/ready.ts), and gets no other.
+   */
   async function isAnyLeft(): Promise<boolean> {
     let any = false
     for (const crew of crews) {
@@ -57,9 +60,9 @@ interface Claim {
 
 /**
  * Crews without a limit share one claim, so that priorities apply across all their runs. A crew with a limit gets its
- * own claim, for which the store counts the runs of every process. `turn` rotates the order.
+ * own claim, for which the store counts the runs of every process. `round` rotates the order.
  */
-function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roomOf'>, turn: number): Claim[] {
+function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roomOf'>, round: number): Claim[] {
   const unlimited = crews.filter(({ maxRuns }) => maxRuns === undefined)
   const shared = {
     crew: unlimited.length === 1 ? unlimited[0] : undefined,
@@ -70,7 +73,7 @@ function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roo
     .filter(({ maxRuns }) => maxRuns !== undefined)
     .map((crew) => ({ crew, lanes: crew.lanes, limit: progress.roomOf(crew) }))
   const all = unlimited.length === 0 ? separate : [shared, ...separate]
-  const first = turn % Math.max(1, all.length)
+  const first = round % Math.max(1, all.length)
   return [...all.slice(first), ...all.slice(0, first)]
 }
 
@@ -130,11 +133,11 @@ const hintMs = 50
 const silentMs = 10_000
 const maxPauseMs = 30_000
 
-/** `poll` resolves to true when no work is left. `turn` counts the polls. */
+/** `poll` resolves to true when no work is left. `round` counts the polls. */
 export async function pollStore(
   served: ServedStore,
   { progress, clock, report, stopping, pollMs, once }: PollWork,
-  poll: (turn: number, hints: Notifier) => Promise<boolean>,
+  poll: (round: number, hints: Notifier) => Promise<boolean>,
 ): Promise<void> {
   const { url } = served.store
   const hints = createNotifier()
@@ -144,18 +147,18 @@ export async function pollStore(
   progress.onRoom(hints.notify)
   void listen(served, clock, hints, over.signal)
   try {
-    for (let turn = 0; !stopping.aborted; turn++) {
-      if ((await pollOnce(turn)) && once) return
+    for (let round = 0; !stopping.aborted; round++) {
+      if ((await pollOnce(round)) && once) return
       await waitFor(hints, jittered(clock, away ? Math.min(1_000 * 2 ** away.tries, maxPauseMs) : pollMs), clock)
     }
   } finally {
     over.abort()
   }
 
-  async function pollOnce(turn: number): Promise<boolean> {
+  async function pollOnce(round: number): Promise<boolean> {
     using _ = silenceTimer(clock, () => markAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
     try {
-      const isDone = await poll(turn, hints)
+      const isDone = await poll(round, hints)
       report({ type: 'store-polled', store: url })
       if (away) report({ type: 'store-back', store: url, seconds: (clock.monotonic() - away.since) / 1_000 })
       away = undefined

@@ -17,8 +17,8 @@ export interface Worker extends AsyncDisposable {
   /** Base URL of `/health` and `/metrics`. Undefined without `port`. */
   readonly url: string | undefined
   /**
-   * Resolves when the worker has stopped; with `once`, when no run is ready. Rejects if the dispatcher cannot be
-   * served, and, with `once`, if a store is unavailable.
+   * Resolves when the worker has stopped; with `once`, when no run is ready. Rejects if `serve` of the
+   * dispatcher fails, and, with `once`, if a store is unavailable.
    */
   readonly done: Promise<void>
   /**
@@ -119,7 +119,7 @@ export async function workOn(stores: readonly ServedStore[], settings: WorkerSet
     const sweeps = stores.map((one) =>
       sweepStore(one, { ...shared, dispatcher, resendMs, ...(serving && { advanceHere }) }),
     )
-    // the worker stops if the dispatcher cannot be served
+    // the worker stops if `serve` fails
     serving?.catch(() => stopping.abort())
     await Promise.all([serving, ...sweeps])
   }

@@ -18,7 +18,7 @@ export interface RunDiff {
   readonly same: boolean
   /** The first of `tasks` that differs. */
   readonly first?: string
-  /** `inputs.topic` */
+  /** With paths such as `inputs.topic`. */
   readonly inputs: readonly JsonChange[]
   /** The tasks that both runs have, if their order differs. */
   readonly order?: { readonly a: readonly string[]; readonly b: readonly string[] }
@@ -85,6 +85,7 @@ function tasksByName(state: RunState): Map<string, TaskState> {
 
 function runSide(state: RunState, known: SideFacts | undefined): RunSide {
   const { run: id, crew, createdAt, error } = state
+  // only the store knows whether a process holds the run: without `known`, assume so
   const statusFacts = {
     questions: openQuestions(state).length,
     held: true,

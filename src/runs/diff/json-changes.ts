@@ -23,6 +23,7 @@ export function jsonChanges(a: Json, b: Json, at: string): JsonChange[] {
   try {
     return compare(a, b, { a: at, b: at, depth: 0 })
   } catch (error) {
+    // too deep for the call stack: `canonicalJson` is recursive
     if (!(error instanceof RangeError)) throw error
     return hasEqualJson(a, b) ? [] : [{ path: at, kind: 'changed', a, b }]
   }

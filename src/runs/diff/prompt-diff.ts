@@ -15,18 +15,18 @@ export interface PromptDiff {
   /** By name. */
   readonly tools: readonly ToolChange[]
   readonly model?: { readonly a: string; readonly b: string }
-  /** `settings.temperature` */
+  /** With paths such as `settings.temperature`. */
   readonly settings: readonly JsonChange[]
   /**
-   * Changes of the answer's JSON Schema: `schema.properties.policy`. If only one run has a schema, it is added or
-   * removed as a whole.
+   * Changes of the answer's JSON Schema, with paths such as `schema.properties.policy`. If only one run has a schema,
+   * it is added or removed as a whole.
    */
   readonly schema: readonly JsonChange[]
 }
 
 export type ToolChange =
   | { readonly name: string; readonly kind: 'added' | 'removed' }
-  /** `lookup_policy.description`, `lookup_policy.schema.properties.number` */
+  /** With paths such as `lookup_policy.description` and `lookup_policy.schema.properties.number`. */
   | { readonly name: string; readonly kind: 'changed'; readonly changes: readonly JsonChange[] }
 
 export function diffPrompts(a: AttemptState | MissingReason, b: AttemptState | MissingReason): PromptDiff {

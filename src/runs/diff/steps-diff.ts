@@ -41,13 +41,14 @@ export interface ResultChange {
   /** The path of the call in each run. */
   readonly a: string
   readonly b: string
-  /** `result.since`, `error` */
+  /** With paths such as `result.since` and `error`. */
   readonly changes: readonly JsonChange[]
 }
 
 /**
  * Compares the steps of two runs. Any two model calls are equal. Tool calls are equal if tool, input and kind of
- * outcome are; different results are in `results`, or every tool that reads a clock would make the steps differ.
+ * outcome are. Different results are only listed in `results`: otherwise, every tool that reads a clock would make the
+ * steps differ.
  */
 export function diffSteps(
   runs: { readonly a: RunState; readonly b: RunState },

@@ -62,7 +62,7 @@ export interface OutputDiff {
   /** Which runs have an output. */
   readonly in: 'both' | 'a' | 'b'
   readonly text: TextDiff
-  /** If both outputs are structured: `output.items[2].date`. Empty if the texts differ, but not the values. */
+  /** If both outputs are structured, with paths such as `output.items[2].date`. Empty if only the texts differ. */
   readonly changes?: readonly JsonChange[]
 }
 
@@ -136,7 +136,7 @@ function outputFingerprint({ state, task }: Side): Fingerprint | undefined {
   return task.output ? task.output.fingerprint : typeof maker === 'string' ? undefined : maker.fingerprint
 }
 
-/** Whether a fingerprint field is part of the definition: inputs and outputs of other tasks show in the prompt. */
+/** Whether a fingerprint field is part of the definition. Inputs and outputs of tasks aren't: they are in prompts. */
 function isDeclared(field: string): boolean {
   return !/^(?:input|context)(?::|$)/.test(field)
 }

@@ -19,7 +19,10 @@ export type TextPart =
 
 /** The most added and removed lines. Comparing takes quadratic time: a tenth of a second at this limit. */
 const lineLimit = 1_000
-/** The most lines and characters of a stretch that is searched for pairs of similar lines. */
+/**
+ * The limits of a stretch that is searched for pairs of similar lines: removed times added lines up to the square of
+ * `pairLimit`, and this many characters.
+ */
 const pairLimit = 40
 const pairedLength = 50_000
 

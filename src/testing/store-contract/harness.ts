@@ -17,7 +17,10 @@ import type {
   Store,
 } from '../../stores/store.ts'
 
-/** Parts of the contract that a store may have a reason to skip. */
+/**
+ * Parts of the contract that a store may have a reason to skip. `suspects`: an owner gets at most one run whose last
+ * holder died.
+ */
 export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large' | 'order' | 'crewLimit' | 'suspects'
 
 export interface Place {
@@ -56,7 +59,7 @@ export interface Scene {
 
 export const ttlMs = 30_000
 
-/** Doesn't import node:test, which other runtimes lack: they may use only the scripted model. */
+/** Loads node:test only for a suite: runtimes that lack it can still use the scripted model. */
 export function runnerOf({ runner }: StoreUnderTest): TestRunner {
   return runner ?? process.getBuiltinModule('node:test')
 }

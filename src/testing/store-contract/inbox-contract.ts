@@ -33,7 +33,7 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.equal(await store.post('r', message('a')), 'exists')
   })
 
-  check('counts a message that an append takes twice once', under, async ({ store }) => {
+  check('counts a message only once if an append takes it twice', under, async ({ store }) => {
     const lease = await started(store, 'r')
     for (const id of ['a', 'b']) await store.post('r', message(id))
     assert.equal(await store.append(lease, 1, batch(2, 1, { taken: ['a', 'a'] })), 1)

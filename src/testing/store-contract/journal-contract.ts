@@ -222,7 +222,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'over'), [1, 2])
   })
 
-  check('appends to failed, waiting and suspended runs', under, async ({ store }) => {
+  check('appends to failed, queued and suspended runs', under, async ({ store }) => {
     for (const status of ['failed', 'queued', 'suspended'] as const) {
       const lease = await started(store, status)
       await store.append(lease, 1, batch(2, 1, { row: row(status, { status }) }))

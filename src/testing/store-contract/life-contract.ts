@@ -104,7 +104,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(await namesIn(store), [])
   })
 
-  check('creates a run of a deleted id', under, async ({ store }) => {
+  check('creates a run with the id of a deleted run', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
     await store.create(row('r'), batch(1, 3, { blobs }))
     await store.delete('r')

@@ -35,7 +35,7 @@ export interface Model {
   readonly isOrdered: boolean
   /** Whether the store uses the clock of the model. */
   readonly isTimed: boolean
-  /** Whether an owner holds at most one suspect. */
+  /** Whether an owner holds at most one suspect: a run whose last holder died (stores/rules/ready.ts). */
   readonly isolates: boolean
 }
 
@@ -184,7 +184,7 @@ function readyIn(model: Model, versions: readonly string[]): ReadyRun[] {
     .toSorted((a, b) => b.priority - a.priority || a.readyAt - b.readyAt)
 }
 
-/** Compares the order too, if the store promises an order. No two runs of the model are ready at the same time. */
+/** Compares the order too, if the store promises one: by priority, in which the two roots of the model differ. */
 function assertSame<T extends string | ReadyRun>(model: Model, found: readonly T[], expected: readonly T[]): void {
   const inOrder = (all: readonly T[]): readonly T[] =>
     model.isOrdered ? all : all.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
@@ -291,7 +291,7 @@ function isTaken(model: Model, { lease, expiresAt }: ModelTree, owner?: Owner): 
   return lease !== undefined && expiresAt > model.now() && lease.owner.host !== owner?.host
 }
 
-/** Whether a batch is refused: only a row that isn't ended reopens a completed run, and nothing a cancelled run. */
+/** Whether an ended run refuses a batch. Only a completed run can be reopened, by a row whose status is not an end. */
 function isShut(status: RunStatus, next: RunStatus | undefined): boolean {
   if (status === 'cancelled') return true
   return status === 'completed' && (next === undefined || isEnded(next))

@@ -17,7 +17,7 @@ export type Operation =
       readonly do: 'create'
       readonly run: RunName
       readonly lines: Uint8Array[]
-      /** A number is an owner that requests a lease; `held` creates under the newest lease of the root. */
+      /** A number is an owner that requests a lease; `held` is the newest lease of the root; null is no lease. */
       readonly lease: number | 'held' | null
       readonly due: Due
     }
@@ -26,7 +26,7 @@ export type Operation =
       readonly run: RunName
       /** Counts back from the newest lease: 0 is the newest, which is valid unless it was released. */
       readonly lease: number
-      /** Added to the right position. */
+      /** Added to the position after which the append belongs: any value but 0 makes it wrong. */
       readonly off: number
       readonly lines: Uint8Array[]
       readonly row: { readonly status: RunStatus; readonly version: string; readonly due: Due } | null

@@ -1,5 +1,5 @@
-// Runs without progress: growing pauses, counted deaths, and suspects that are claimed one at a time
-// (stores/rules/ready.ts).
+// Runs without progress: growing pauses, counted deaths of their holders, and suspects, which are runs with such a
+// death. A process gets one suspect at a time (stores/rules/ready.ts).
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
 import type { RunId, Store } from '../../stores/store.ts'
@@ -23,7 +23,7 @@ const hour = 3_600_000
 export function triesContract(under: StoreUnderTest): void {
   checkIf(
     'clock',
-    'offers a run that is claimed without progress later each time, up to 17 minutes, and always once more',
+    'offers a run that is claimed without progress later each time, up to 17 minutes, and never gives it up',
     under,
     async ({ store, pass }) => {
       await add(store, 'r', {}, Date.now() - hour)

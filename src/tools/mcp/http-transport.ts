@@ -69,7 +69,7 @@ export function httpTransport(
 const versionHeader = 'mcp-protocol-version'
 const sessionHeader = 'mcp-session-id'
 
-/** Adds an answer to each request when the stream ends. The SDK ignores it for requests that are already answered. */
+/** Answers each request with an error when the stream ends. The SDK ignores this for requests with an answer. */
 async function* withMissingAnswers(
   body: ReadableStream<Uint8Array>,
   idsToAnswer: () => Iterable<string | number>,

@@ -46,7 +46,7 @@ export interface Transport {
   onmessage?: (message: Message) => void
 }
 
-/** The transports that come with the client. */
+/** Settings of the transports that come with the client. */
 export interface HttpTransport {
   readonly type: 'http' | 'sse'
   readonly url: string

@@ -144,7 +144,7 @@ async function openLink(
       : (health.gone ?? describeMcpError(error, clean))
     const last = clean.error(stdio?.lastStderr() ?? '').slice(-500)
     const stderr = last === '' ? '' : `; its stderr ends with: ${last}`
-    // without the client's error as its cause, which contains the URL and what the server sent
+    // the client's error isn't its cause: that error contains the URL and what the server sent
     throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${why}${stderr}${adviceFor(error, server)}`)
   } finally {
     clearTimeout(timer)

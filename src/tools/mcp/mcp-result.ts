@@ -19,9 +19,9 @@ interface Block {
 const forModel = Symbol('what models receive instead of the result')
 
 /**
- * Returns the structured content; otherwise the text, if the only block is text; otherwise the list of blocks. Throws
- * if the server reports an error. Binary content is replaced by its size: as base64 it would cost tokens, and no model
- * understands it. `modelResult` has the images.
+ * Returns the structured content; otherwise the result of a server of 2024; otherwise the text, if the only block is
+ * text; otherwise the list of blocks, or null if there are none. Throws if the server reports an error. Binary content
+ * is replaced by its size: as base64 it would cost tokens, and no model understands it. `modelResult` has the images.
  */
 export function readMcpResult(answer: unknown): unknown {
   const { isError, structuredContent, content = [], toolResult } = answer as CallResult

@@ -1,5 +1,6 @@
 // The options that say how to reach an MCP server: a command to start, or a URL. They are checked before anything is
-// started. Errors and results don't show secrets in them: a URL may have a key in its path, a command in its arguments.
+// started. Errors and results don't show the secrets in these options: a URL may have a key in its path, and a command
+// in its arguments.
 import { basename } from 'node:path'
 import { RepriseError } from '../../base/errors.ts'
 import { listOf, oneOf, optional, text, wrong } from '../../base/options.ts'

@@ -143,7 +143,7 @@ function isCached(name: string, effect: Effect, options: McpServer & McpOptions)
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** Replaces what MCP allows in names, but models don't accept, such as dots. Throws CREW_INVALID for longer names. */
+/** Replaces what MCP allows in names but models refuse, such as dots. Throws CREW_INVALID if the name is too long. */
 function toolName(name: string, options: McpServer & McpOptions): string {
   const modelName = `${options.prefix ?? ''}${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(modelName) && modelName !== '__proto__') return modelName

@@ -29,8 +29,8 @@ export function stdioTransport(server: StdioServer, onGone: (how: string) => voi
   const openRequests = new Set<number>()
 
   const write = (message: Message): void => void child?.stdin?.write(`${JSON.stringify(message)}\n`)
-  /** Returns false if the request was not open. */
-  const settle = (id: number): boolean => {
+  /** Removes an answered or cancelled request. Returns false if it was not open. */
+  const endRequest = (id: number): boolean => {
     const wasOpen = openRequests.delete(id)
     if (child && openRequests.size === 0 && !closing) keepAlive(child, false)
     return wasOpen
@@ -50,7 +50,7 @@ export function stdioTransport(server: StdioServer, onGone: (how: string) => voi
       readLines(started, (line) => {
         const message = readMessage(line, openRequests)
         // other lines are ignored: servers log to stdout, and may answer a request that was cancelled
-        if (message && (message.method !== undefined || settle(Number(message.id)))) transport.onmessage?.(message)
+        if (message && (message.method !== undefined || endRequest(Number(message.id)))) transport.onmessage?.(message)
       })
       ended = new Promise((resolve) =>
         // unlike `exit`, `close` comes after the end of stdout
@@ -70,7 +70,7 @@ export function stdioTransport(server: StdioServer, onGone: (how: string) => voi
         openRequests.add(id)
         keepAlive(child, true)
         const cancel = (): void => {
-          if (settle(id) && message.method === 'tools/call') write(cancelled(id))
+          if (endRequest(id) && message.method === 'tools/call') write(cancelled(id))
         }
         signal?.addEventListener('abort', cancel, { once: true })
       }

@@ -96,6 +96,6 @@ export interface ClientMessage {
 export interface AgUiInput {
   readonly threadId: string
   readonly runId: string
-  /** All messages of the client. Snapshots contain the messages that aren't from the run unchanged. */
+  /** All messages of the client. Snapshots repeat all but the run's own. */
   readonly messages: readonly ClientMessage[]
 }

@@ -35,7 +35,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       if (item.type === 'text') ids.text(item)
       if (item.type === 'tool') calls.set(item, { ...item })
     }
-    // START follows when more text arrives
+    // the event that starts such a text follows when more of it arrives
     for (const item of narration.unrecorded()) sent.set(item, item.text.length)
   }
 
@@ -101,7 +101,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     yield { type: 'REASONING_END', messageId }
   }
 
-  /** Starts a step for each task that is running, and finishes the others; finishes all if `isOver`. */
+  /** Starts a step of the protocol for each running task, and finishes the others; finishes all if `isOver`. */
   function* stepEvents(isOver = false): Generator<AgUiEvent> {
     for (const { name, status } of state.tasks.values()) {
       const isActive = status === 'running' && !isOver

@@ -14,8 +14,8 @@ import type { ToolOutcome } from '../../journal/entries.ts'
 export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
 
 /**
- * Older versions of the AI SDK don't know this chunk. They fail and quote it, at once instead of in the middle of a
- * message, when text is first dropped.
+ * Sent first, because older versions of the AI SDK don't know `reset-step`: they fail at once and quote this chunk.
+ * Otherwise, they would fail in the middle of a message, where text is first dropped.
  */
 const firstReset = { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' } as const
 
@@ -96,8 +96,8 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     for (const item of changed) if (finished.has(item) && narration.isShown(item)) yield* changes(item)
     if (narration.steps > steps) {
       yield* show(items.slice(stepStart, narration.stepStart).filter(narration.isShown), changed)
-      // before `start-step`: a message with this count, but without that mark, has an unfinished step for
-      // `lastEntryNumber`
+      // metadata goes first: in a message with the new count of steps, but not yet the `start-step`, `lastEntryNumber`
+      // sees that the step isn't finished
       yield { type: 'message-metadata', messageMetadata: metadata() }
       yield { type: 'start-step' }
       shown = []
@@ -108,7 +108,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
 
   return {
     *begin() {
-      // also because the client may have text that isn't recorded
+      // not only to find an old SDK: it also drops text of the client that isn't recorded
       yield firstReset
       yield { type: 'start', messageId, messageMetadata: metadata() }
       closeSteps()
@@ -145,7 +145,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
         yield { type: 'message-metadata', messageMetadata }
         return yield { type: 'abort', reason: 'the run was cancelled' }
       case 'failed':
-        // last, since clients stop at an error
+        // the error comes last, since clients stop at it
         yield { type: 'message-metadata', messageMetadata }
         return yield { type: 'error', errorText: failureText(narration) }
       case undefined:

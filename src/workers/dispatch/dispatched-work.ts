@@ -36,7 +36,10 @@ export function dispatchedWork(
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
   /** A queue per store and crew, for crews with a limit. */
   const crewQueues = new Map<Store, SerialQueues>(stores.map(({ store }) => [store, seriallyByName()]))
-  /** One claim at a time per store, since a process may hold only one suspect (stores/rules/ready.ts). */
+  /**
+   * One claim at a time per store, since a process may hold only one suspect: a run whose last holder died
+   * (stores/rules/ready.ts).
+   */
   const claims = new Map<Store, SerialQueue>(stores.map(({ store }) => [store, serially()]))
   const reserveRoom = roomQueue(progress, stopping)
 
@@ -69,7 +72,7 @@ export function dispatchedWork(
     return { type: 'claimed', advancing }
   }
 
-  /** Waits until the crew is below its limit. Runs of a crew queue up for it, and only the first polls. */
+  /** Claims the run once its crew is below its limit. Runs of a crew queue up for this, and only the first polls. */
   async function claimWithinLimit(
     found: LocatedRun,
     options: DispatchedOptions,
@@ -159,20 +162,20 @@ async function claimOne(
   return lease
 }
 
-/** When to try again to claim a run that is held or paused. */
+/** After how long to try again to claim a run that is held or paused. */
 const retryMs = 1_000
 
-/** Reads the outcome of a run that could not be claimed from its journal. */
+/** Reads from its journal the outcome of a run that could not be claimed. */
 async function notReadyOutcome({ served, run }: LocatedRun, now: number): Promise<AdvanceOutcome> {
   const outcome = recordedOutcome((await readRun(served.store, run)).state, now)
-  // held by another process, at the limit of its crew, or pausing after a failed try
+  // held by another process, at the limit of its crew, or pausing after claims without progress
   return outcome.status === 'more' ? { status: 'held', until: now + retryMs } : outcome
 }
 
 /** Whether a ready run waits only for the limit of its crew. */
 async function isAtCrewLimit({ served: { store }, run, crew }: LocatedRun): Promise<boolean> {
   if (crew.maxRuns === undefined || (await store.holder(run))) return false
-  // after two failed tries or a death, the run pauses for its own reasons
+  // after two claims without progress or the death of a holder, the run may wait for another reason
   const { tries, deaths } = await store.tries(run)
   return tries < 2 && deaths === 0
 }

@@ -2,9 +2,9 @@
 // not be sent. Uses the monotonic clock, so that a wrong time of day does not stop resends.
 import type { ReadyRun, RunId } from '../../stores/store.ts'
 
-/** First pause after a wake could not be sent. */
+/** First pause after a wake of a run could not be sent. */
 const retryMs = 1_000
-/** Short, since the dispatcher may accept other runs. */
+/** Longest pause after wakes of a run that could not be sent. */
 const maxRetryMs = 30_000
 /** Longest pause between two wakes of a run that stays ready. */
 const maxResendMs = 600_000
@@ -33,7 +33,7 @@ export interface SentWakes {
   failure(): { readonly error: unknown } | undefined
 }
 
-/** `resendMs`: pause wakeOf the second wake of a run. */
+/** `resendMs`: pause before the second wake of a run. */
 export function sentWakes(resendMs: number, monotonic: () => number): SentWakes {
   const known = new Map<RunId, SentWake>()
   const wakeOf = ({ run, readyAt }: ReadyRun): SentWake => {

@@ -21,7 +21,7 @@ const readyLimit = 1_000
 const wakeConcurrency = 16
 /** Wakes of one run within this time have the same key, so that dispatchers can drop duplicates. */
 const sameWakeMs = 2_000
-/** Pause after a wake could not be sent. */
+/** Pause of all wakes after one could not be sent. */
 const pauseMs = 1_000
 
 export async function sweepStore(served: ServedStore, work: SweepWork): Promise<void> {
@@ -42,7 +42,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
 
   await pollStore(served, work, async (_, hints) => {
     if (!once && awayUntil !== undefined && clock.monotonic() < awayUntil) return false
-    // the store is polled again when a run leaves
+    // the store is polled again once there is room
     if (room() <= 0) return false
     if (listed.length === 0) await list()
     while (room() > 0) {

@@ -266,8 +266,8 @@ function secondsUntil(at: number, now: number): string {
 const answeredLimit = 100_000
 
 /**
- * Remembers answered calls, so that a replayed call is refused. Each process knows only its own calls. A call that is
- * replayed to another process is harmless: the run is no longer ready, or would be advanced anyway.
+ * Remembers answered calls, so that a call that is sent again is refused. Each process knows only its own calls. Sent
+ * again to another process, a call is harmless: the run is no longer ready, or would be advanced anyway.
  */
 function answeredCalls() {
   /** When the signature expires, by call id, oldest first. */

@@ -11,7 +11,7 @@ import { RepriseError } from '../../base/errors.ts'
 
 export type Sdk = typeof import('@restatedev/restate-sdk')
 
-/** `next`: id of the message that an earlier call scheduled. Stale if another call came first. */
+/** `next`: id of the message that an earlier call scheduled. Such a message is ignored if another call came first. */
 export interface AdvanceMessage {
   readonly next?: string
 }
