@@ -64,7 +64,7 @@ export async function redisStore(url: string, options?: RedisStoreOptions): Prom
 }
 
 /**
- * Always throws STORE_INVALID, with the replacement: sharded stores were removed.
+ * Always throws STORE_INVALID, which names the replacement: sharded stores were removed.
  *
  * @deprecated Use one PostgreSQL database.
  */

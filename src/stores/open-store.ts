@@ -125,7 +125,7 @@ function parsePath(url: string, rest: string): string {
   }
 }
 
-// The real path, so that two paths to one file share one store.
+// The real folder, so that two paths that lead to it share one store. A link to the file itself isn't resolved.
 async function realFolder(folder: string): Promise<string> {
   await makePrivateFolder(folder)
   return realpath(folder)
@@ -144,9 +144,9 @@ function invalidUrl(url: string, why: string, cause?: unknown): RepriseError {
 }
 
 /**
- * Returns the URL of the store, without the password, if the store doesn't exist yet. Undefined if it exists, if it is
- * open or in memory, or if its server is unreachable. Rejects with STORE_INVALID or STORE_NEWER if this code cannot use
- * the store.
+ * Returns the URL of the store, without the password, if the store doesn't exist yet. Undefined if it exists, if `url`
+ * is an open store or `memory:`, or if the server is unreachable. Rejects with STORE_INVALID if the URL is invalid or
+ * the server cannot be used, and with STORE_NEWER if only newer code may write the schema in PostgreSQL.
  */
 export async function missingStore(url: string | Store): Promise<string | undefined> {
   if (typeof url !== 'string') return undefined

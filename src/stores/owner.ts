@@ -124,7 +124,7 @@ export function readOwner(text: string | null): Owner | undefined {
     : undefined
 }
 
-/** Encodes an owner for storage. Host and boot come first, so that the owners of one machine are one range. */
+/** Encodes an owner for storage. Host and boot come first: sorted as text, the owners of one machine are one range. */
 export function encodeOwner(owner: Owner): string {
   const { host, boot, ...rest } = owner
   return JSON.stringify({ host, boot, ...rest })

@@ -7,7 +7,7 @@ import { RepriseError, messageOf } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import { redact } from '../secrets/redact.ts'
 
-/** How long calls outside of an execution wait, since a person may be waiting for them. */
+/** How long calls outside of an execution wait for a store that is away. A person may be waiting for the result. */
 export const shortWaitMs = 10_000
 
 /** A store as its driver opened it: calls fail during an outage. */
@@ -24,8 +24,8 @@ export interface PatientStore extends Store {
 }
 
 /**
- * Wraps a store. Every call rejects with STORE_UNAVAILABLE if the store is still unreachable after `limitMs`, or soon
- * after `signal` aborts, and `append` with JOURNAL_DAMAGED if acknowledged entries are lost.
+ * Wraps a store. A call rejects with STORE_UNAVAILABLE if the store is still unreachable after `limitMs`, or two
+ * seconds after `signal` aborts. `append` also rejects with JOURNAL_DAMAGED if acknowledged entries are lost.
  */
 export function patientStore(store: DirectStore, options: Patience): PatientStore {
   const { retry, retryStream, outageMs } = openPatience(store, options)
@@ -169,7 +169,7 @@ async function checkNothingLost(store: Store, run: RunId, after: number): Promis
 export interface Patience {
   /** How long one call waits. Default: forever. */
   readonly limitMs?: number | undefined
-  /** Aborts when the results are no longer needed: calls in progress then get two more seconds. */
+  /** Aborts when the results are no longer needed: calls then wait for two more seconds at most. */
   readonly signal?: AbortSignal | undefined
   /** Called once when an outage begins, and once when it ends. */
   readonly onOutage?: ((message: string) => void) | undefined
@@ -301,7 +301,7 @@ export function isOutage(error: unknown): error is RepriseError {
   return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
 }
 
-/** Also ends when one of the signals aborts. */
+/** Waits for `ms`, or until one of the signals aborts. */
 function pause(clock: Clock, ms: number, signals: readonly AbortSignal[]): Promise<void> {
   return clock.sleep(ms, AbortSignal.any([...signals])).catch(() => undefined)
 }

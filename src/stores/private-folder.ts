@@ -1,5 +1,5 @@
-// Creates the folder of a store: readable by its owner only, since journals contain what users and models wrote, and
-// ignored by git if it is the project's own `.reprise`.
+// Creates the folder of a store. Only its owner may read it, since journals contain what users and models wrote. If it
+// is the project's own `.reprise`, git ignores it.
 import { closeSync, openSync } from 'node:fs'
 import { access, constants, mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'

@@ -26,8 +26,8 @@ export interface Lease {
   readonly run: RunId
   readonly token: number
   /**
-   * Unique to this acquisition. Fences together with the token, since a store that was restored from a backup may issue
-   * a token twice.
+   * Unique to this acquisition. Stores check it together with the token, since a store that was restored from a backup
+   * may issue a token twice.
    */
   readonly id: string
   /** The holder, for messages only: stores don't check it. */
@@ -151,7 +151,8 @@ export interface ClaimLimits {
   /** Claim only this root. It is looked up by id, however many runs are ready. */
   readonly runId?: RunId
   /**
-   * Runs that the caller is working on. Their leases may have expired during an outage, and the caller will renew them.
+   * Runs that the claim must not take, since the caller is working on them. Their leases may have expired during an
+   * outage, and the caller will renew them.
    */
   readonly exclude?: ReadonlySet<RunId>
   /** Maximum number of held runs of these crews, over all processes. Runs in `exclude` count as held. */
@@ -197,8 +198,8 @@ export interface Store {
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
-   * Appends to a run after entry `after`, which must be its last: the last line or, if the last lines were lost, the
-   * last noted entry, since no number is issued twice. Resolves with the number of messages that wait for the tree.
+   * Appends to a run. `after` must be its last entry: the last line or, if the last lines were lost, the entry of
+   * `lastNoted`, so that no number is issued twice. Resolves with the number of messages that wait for the tree.
    * Messages left in the inbox of a run that becomes cancelled stay readable, but are never recorded: they no longer
    * count as waiting, neither here nor for `claim`.
    *
@@ -249,9 +250,9 @@ export interface Store {
   /**
    * Leases up to `limit` ready roots of these lanes: roots that are due or have a waiting message, and have no holder.
    * Highest priority first, then the longest ready. A run that is claimed repeatedly without progress is offered later
-   * each time. A run whose last holder died without progress is a suspect: an owner gets one, and none while it holds
-   * another (rules/ready.ts). Leases of dead processes are freed first. Never leases one run to two callers, and never
-   * a run in `exclude`.
+   * each time. A run with deaths (`Tries`) is a suspect: an owner gets one, and none while it holds another
+   * (rules/ready.ts). Leases of dead processes are freed first. Never leases one run to two callers, and never a run in
+   * `exclude`.
    *
    * With `runId`, claims that root, or nothing if it isn't ready, is in none of these lanes, is a child run, or doesn't
    * exist.
@@ -267,7 +268,7 @@ export interface Store {
   /**
    * Lists the ready roots of these lanes, each once and at most `limit`, in the order in which a claim takes them,
    * without leasing them. Runs of dead processes appear only once a claim has freed their leases. Searches like
-   * `claim`, so polling it every second is cheap enough. Servers return at most 10,000 runs, for `claim` too.
+   * `claim`, so polling it every second is cheap enough. Stores on a server list or claim at most 10,000 runs at once.
    */
   ready(lanes: readonly Lane[], limit: number): Promise<ReadyRun[]>
 
@@ -297,10 +298,10 @@ export interface Store {
   inbox(run: RunId): Promise<Message[]>
 
   /**
-   * Yields when a run (or any run, if undefined) may have changed: by an append, a release, or a message to it or to a
-   * run of its tree. With `only`, yields when a message may have come. These are hints: one may come without a change,
-   * and several changes may become one. A release by another process, and an expired lease, may yield none. Ends when
-   * the signal aborts.
+   * Yields when a run (or any run, if undefined) may have changed: by a write, a release, or a message. The watchers of
+   * a root are also woken by a message to any run of its tree. With `only`, yields when a message may have come. These
+   * are hints: one may come without a change, and several changes may become one. A release by another process, and an
+   * expired lease, may yield none. Ends when the signal aborts.
    */
   watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void>
 

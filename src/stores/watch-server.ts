@@ -3,7 +3,7 @@
 import type { RunId } from './store.ts'
 import { createWatchers, type Watchers } from './watchers.ts'
 
-/** Counters of a run. Every change of the run changes one of them. */
+/** Counters of a run. Every new entry and every message changes one of them. */
 export interface RunCounters {
   readonly seq: number
   readonly inbox: number
@@ -11,7 +11,7 @@ export interface RunCounters {
 }
 
 export interface WatchedServer {
-  /** Reads the counters of those of the runs which exist. */
+  /** Reads the counters of these runs. A run that doesn't exist has none. */
   readCounters(runs: readonly RunId[]): Promise<Map<RunId, RunCounters>>
   /**
    * Listens until the connection is lost or the signal aborts; calls `onStart` once it listens. A notification is `c`

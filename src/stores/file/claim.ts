@@ -27,8 +27,8 @@ export function claimRuns(
     /** Claims the run if its files confirm that it is due. Otherwise its row was wrong, and has now been refreshed. */
     async function claimIfDue(run: RunId, priority?: Priority): Promise<void> {
       const root = await refreshRoot(files, roots, run, trees.get(run))
-      const isOther = priority !== undefined && root.priority !== priority
-      if (isOther || !isDue(root, lanes, now())) return
+      const hasOtherPriority = priority !== undefined && root.priority !== priority
+      if (hasOtherPriority || !isDue(root, lanes, now())) return
       if (root.deaths > 0) maxDeaths = 0
       claimed.push(grantLease(roots, run, owner, now() + ttlMs, root.tries + 1))
     }

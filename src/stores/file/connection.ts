@@ -1,4 +1,4 @@
-// An open folder: its files, its lock, and the order in which the two are written.
+// An open folder: its files, the table of roots with its lock, and the order in which files and table are written.
 import { join } from 'node:path'
 import { unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { RunId } from '../store.ts'
@@ -39,7 +39,7 @@ export interface FirstCommit {
   readonly first: Partial<StoredRoot>
 }
 
-/** Makes the next claim refresh this root from its files, even if this process is killed in between. */
+/** Marks the row as unsure first: if this process is killed before it updates the row, the next claim refreshes it. */
 export const unsureFirst: FirstCommit = { first: { unsure: true } }
 
 export async function openConnection(folder: string, now: () => number): Promise<Connection> {

@@ -1,7 +1,7 @@
 // leases.db: the lock of the folder, and the table of its roots. The lock is SQLite's write lock, which the kernel
 // releases when a process dies. It is held across writes to a journal file, so checking a lease and writing are one
-// step. Uses a rollback journal, not WAL: folders of runs are mounted, copied and synced, and WAL's shared memory
-// doesn't work there.
+// step. Uses a rollback journal, not WAL: people put folders of runs on network drives and sync them, and WAL's shared
+// memory doesn't work there.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { storeClosedError, storeNewerError, storeOlderError } from '../rules/refusals.ts'

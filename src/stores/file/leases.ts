@@ -91,7 +91,7 @@ export function deleteRun({ files, locked, now }: Connection, run: RunId): Promi
     const root = roots.get(rootRunId(run))
     checkFree(run, root.holding, now())
     const existing = (await files.ids()).filter((id) => isInTreeOf(id, run))
-    // the run first: without it, its child runs are never offered, and a new run of this id doesn't adopt them
+    // the run first: child runs that a kill leaves are never offered, and a new run of this id doesn't adopt them
     const deleted = [run, ...existing.filter((id) => id !== run)]
     for (const id of deleted) await files.remove(id)
     // the token stays, so that a new run of this id continues from it and old holders stay fenced out

@@ -1,8 +1,8 @@
 // One line of a journal file, readable for people. A JSON entry is written as is. The store's own data on a batch is
 // spliced in as "$store", before the last brace of the batch's last line, and the lines before it get "$more", so that
 // a batch cut short by a crash is recognised. The first batch of a file cannot be cut short, since the file gets its
-// name after it: its "$store" is in the first line, so that a person may remove any other. Removing the splice restores
-// the exact bytes. An entry that isn't a JSON object in one line is written as base64.
+// name only afterwards: its "$store" is in the first line, so that a person may remove any other line. Removing the
+// splice restores the exact bytes. An entry that isn't a JSON object in one line is written as base64.
 import { runStatuses } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import type { Batch, Line, RunRow } from '../store.ts'
@@ -10,8 +10,8 @@ import type { Batch, Line, RunRow } from '../store.ts'
 /** The store's data on a batch. In `row`, null removes a field. */
 export interface StoreData {
   /**
-   * The number of the batch's first line, if it has several. Shows that the last line of the batch belongs to a batch
-   * whose earlier lines are missing.
+   * The number of the batch's first line, if it has several. If the earlier lines are missing, it shows that the last
+   * line isn't the whole batch.
    */
   readonly from?: number
   readonly row?: { readonly [field in keyof RunRow]?: RunRow[field] | null }

@@ -1,4 +1,4 @@
-// Computes from the files of a run tree when its root is ready. People may add, edit and remove files. An unreadable
+// Computes when a root is ready, from the files of its run tree. People may add, edit and remove files. An unreadable
 // file counts as empty, and its root stays `unsure`, so that the next claim reads the file again.
 import { isDeepStrictEqual } from 'node:util'
 import { rootRunId } from '../../journal/paths.ts'
@@ -17,7 +17,7 @@ export function readReadiness(state: JournalState): Omit<Readiness, 'waiting'> {
   return { lane: { crew, version, format }, priority, ended: isEnded(status), dueAt: journalDueAt(state) }
 }
 
-/** The messages in the inbox of a run that no line of its journal has taken. */
+/** Returns those messages in the inbox of a run that no line of its journal has taken. */
 export async function untakenMessages(files: RunFiles, run: RunId, state: JournalState): Promise<Message[]> {
   const all = await files.messages(run)
   return all.filter((message) => !state.taken.has(message.id))

@@ -9,7 +9,7 @@ import type { Lane, Priority, ReadyRun, RunId } from '../store.ts'
 
 /** When a root is ready, according to the files of its tree. */
 export interface Readiness {
-  /** Undefined if the run doesn't exist. */
+  /** Undefined if the run doesn't exist or cannot be read. */
   readonly lane: Lane | undefined
   readonly priority: Priority
   readonly ended: boolean
@@ -25,7 +25,7 @@ export interface StoredRoot extends Readiness, TryCounts {
   readonly unsure: boolean
 }
 
-/** The readiness of a run that doesn't exist. */
+/** The readiness of a run that doesn't exist or cannot be read. */
 export const notReady: Readiness = { lane: undefined, priority: 0, ended: false, dueAt: undefined, waiting: 0 }
 
 /** Whether the change makes the run ready sooner, or ready for other workers. */
@@ -35,8 +35,9 @@ export function isReadySooner(next: Readiness, before: Readiness, now: number): 
 }
 
 /**
- * Whether the row must be written. All due times in the past are equal: a process holds the run. A due time counts even
- * while a message makes the run ready, since the message will be taken.
+ * Whether the row must be written. Due times in the past count as equal: a process holds the run, so it isn't ready
+ * before its lease expires. A due time counts even while a message makes the run ready, since the message will be
+ * taken.
  */
 export function differsFrom(next: Readiness, before: Readiness, now: number): boolean {
   return (
@@ -74,7 +75,7 @@ export interface Roots {
   countHeld(crews: ReadonlySet<string>, exclude: ReadonlySet<RunId>): number
   /** The ready roots according to the table, in claim order. */
   listReady(lanes: readonly Lane[], limit: number): ReadyRun[]
-  /** The root that is ready the longest according to the table, with at most `maxDeaths` deaths. */
+  /** The root that has been ready longest, according to the table, among those with at most `maxDeaths` deaths. */
   firstReady(
     lanes: readonly Lane[],
     priority: Priority,

@@ -1,5 +1,5 @@
-// A folder with one JSON Lines file per run, for people who read and edit journals by hand. All that the store knows of
-// a run is folded from the lines, so a run continues even if a person has removed some. Writes hold the lock in
+// A folder with one JSON Lines file per run, for people who read and edit journals by hand. Listing row, due time and
+// outputs are folded from the lines, so a run continues even if a person has removed some. Writes hold the lock in
 // leases.db. Reads need no lock: files only grow, and an unfinished write at the end of a file is ignored.
 import { resolve } from 'node:path'
 import { makePrivateFolder } from '../private-folder.ts'

@@ -162,7 +162,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     change(tree, { dueAt: dueTime(batch, now()) })
     return request && grantLease(tree, request.owner, request.ttlMs, 0)
   }
-  /** Lists in claim order. */
+  /** Lists the ready roots of these lanes in claim order. */
   function listReady(lanes: readonly Lane[], among: Iterable<StoredTree> = trees.values()): ReadyRun[] {
     return [...among]
       .flatMap(({ root: { row }, readyAt: at = Infinity }) => {

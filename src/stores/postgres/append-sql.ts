@@ -1,6 +1,6 @@
-// The statement that appends to many runs at once. It updates the heads of the runs that may be appended to, and writes
-// the rest of the batches for these runs only. Parts that no batch of the group needs are omitted: a plain step updates
-// a head and inserts lines.
+// The statement that appends to many runs at once. It updates the heads of the runs that may be appended to (a head is
+// a run's narrow row in `heads`), and writes the rest of the batches for these runs only. Parts that no batch of the
+// group needs are omitted: a plain step updates a head and inserts lines.
 import type { Table } from './columns.ts'
 import { nowSql, type Database, notifySql, isEndedSql, readySql } from './database.ts'
 
@@ -66,7 +66,7 @@ function inOrder(select: string, count: string | undefined): string {
   return count === undefined ? select : `${select} order by a.run collate "C" limit ${count}`
 }
 
-/** Finds the waiting messages that batches take, and counts them. Only a run's holder takes its messages. */
+/** Finds and counts the waiting messages that batches take. Locks none: only a run's holder takes its messages. */
 function findMessages(schema: string, messages: string): string[] {
   return [
     `found as (select distinct t.batch, m.id from ${messages} t join appends a on a.n = t.batch
@@ -84,6 +84,7 @@ function takenCount(parts: Parts): string {
 const tries = 'case when a.progress then 0 else h.tries end'
 const deaths = 'case when a.progress then 0 else h.deaths end'
 
+/** Updates the heads if all runs are roots. */
 function moveRoots(schema: string, parts: Parts): string {
   return `moved as (update ${schema}.heads h set ${moves(parts)}
     from appends a ${parts.taken ? 'left join counted c on c.batch = a.n' : ''}
@@ -92,8 +93,8 @@ function moveRoots(schema: string, parts: Parts): string {
 }
 
 /**
- * Appends to runs of which some are child runs. Locks the roots first, since every change of a tree locks its root, and
- * in the order of their ids, which prevents deadlocks.
+ * Updates the heads if some runs are child runs. Locks the roots first and in the order of their ids: every change of a
+ * tree locks its root, so this order prevents deadlocks.
  */
 function moveTrees(schema: string, parts: Parts): string[] {
   const join = [

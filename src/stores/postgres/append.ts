@@ -50,7 +50,10 @@ export function groupAppends(database: Database): Appends {
   let scheduled = false
   let closed = false
   const inProgress = new Set<Promise<void>>()
-  /** Roots of appends in progress: a statement changes a row at most once, and order matters within a tree. */
+  /**
+   * Roots with an append in progress. Later appends to their trees wait: a statement changes a row at most once, and
+   * order matters within a tree.
+   */
   const busyRoots = new Set<RunId>()
 
   function schedule(): void {
@@ -112,7 +115,7 @@ export function groupAppends(database: Database): Appends {
   }
 
   /**
-   * Rejects the append with the reason for the refusal, if there is one, or else with the server's error. Returns true
+   * Rejects the append with the reason for the refusal, if there is one, or else with `error`. Returns true
    * if there is neither: the reason is gone, or the counters of the head were wrong and have been fixed, so try again.
    */
   async function refuse(job: Job, error?: unknown): Promise<boolean> {

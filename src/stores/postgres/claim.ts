@@ -31,7 +31,7 @@ export async function claimRuns(
     return claimed.map(({ run, token, lease }) => ({ run, token, id: lease, owner }))
   }
   if (crewLimit === undefined) return claim(database.write, limit)
-  // claims with a limit are serialized per crew, so that each counts what earlier ones have claimed
+  // claims with a crew limit are serialized per crew, so that each counts what earlier ones have claimed
   return database.transaction(async ({ query }) => {
     for (const crew of crews)
       await query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', [`${database.channel} claim`, crew])
@@ -46,13 +46,13 @@ export async function claimRuns(
   })
 }
 
-/** Claims in claim order; with `only`, just the run `$9`. */
+/** Returns the SQL of a claim. With `only`, it claims just the run `$9`. */
 export function claimSql(schema: string, which: 'any' | 'only'): string {
   const lanes = lanesSql('$4', '$5', '$6')
-  const isOther = 'h.run <> all ($7::text[])'
+  const isNotExcluded = 'h.run <> all ($7::text[])'
   // at most one suspect, and none if the owner holds one; a separate query, since many suspects would hide other runs
-  const isHarmless = `h.deaths = 0 and ${isOther}`
-  const isSuspect = `h.deaths > 0 and ${isOther}`
+  const isHarmless = `h.deaths = 0 and ${isNotExcluded}`
+  const isSuspect = `h.deaths > 0 and ${isNotExcluded}`
   const mayClaimSuspect = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0 and held.expires_at > ${nowSql})`
   const any = `select * from (
       (${selectReadySql(schema, lanes, '$8', `and ${isHarmless}`, 'for no key update skip locked')})
@@ -61,7 +61,7 @@ export function claimSql(schema: string, which: 'any' | 'only'): string {
     order by r.priority desc, r.ready_at limit $8`
   // waits for the lock: a run that is skipped because it is locked would seem not to be ready
   const only = `select h.id, h.priority, h.ready_at from ${schema}.heads h
-      where h.run = $9 and h.ready_at <= ${nowSql} and ${isOther} and (h.deaths = 0 or ${mayClaimSuspect})
+      where h.run = $9 and h.ready_at <= ${nowSql} and ${isNotExcluded} and (h.deaths = 0 or ${mayClaimSuspect})
         and exists (select from ${lanes} where h.crew = l.crew and h.version = l.version and h.format = l.format::int)
       limit $8 for no key update`
   const expiresAt = `${nowSql} + $2::int8`

@@ -72,11 +72,12 @@ export async function openPool(settings: PostgresSettings): Promise<PostgresPool
   let closed = false
 
   async function greet(client: ClientBase): Promise<void> {
-    // emitted in addition to the failed statement; without a listener, it would end the process
+    // a lost connection also emits this event, which would end the process if nothing listened
     client.on('error', () => undefined)
     client.once('end', () => spare.lost(client))
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     const { processID } = client as unknown as { readonly processID: number }
+    // a pooler's own process id isn't the id of the process that executes the statement
     if (rows[0]?.pid !== processID) return
     direct.add(client)
     await client.query(

@@ -80,7 +80,7 @@ export function notifySql({ channel }: Pick<Database, 'channel'>, notice: string
 // The rules of rules/ready.ts as SQL expressions, since one statement checks a lease, writes, and computes when the run
 // is ready next. A test compares both.
 
-/** SQL expressions. */
+/** The inputs of `readyAt` as SQL expressions. */
 export interface ReadySql {
   /** Default: `h.run`. */
   readonly run?: string

@@ -1,4 +1,4 @@
-// Reads a run: its lines, its blobs, and the note on its last entry, which is in its head.
+// Reads a run: its lines, its blobs, and the note on its last entry, which is in its row of `heads`.
 import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 

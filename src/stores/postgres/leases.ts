@@ -1,5 +1,5 @@
 // Acquires, renews and releases leases, and deletes runs. Whether a lease is free is decided here, not on the server:
-// only this machine knows which of its processes still run. The lease is written only if it hasn't changed since then.
+// only this machine knows which of its processes still run. The lease is written only if it hasn't changed meanwhile.
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner, encodeOwner } from '../owner.ts'

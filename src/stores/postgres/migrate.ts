@@ -1,6 +1,6 @@
-// Migrates a schema to this code's layout. Refuses a schema that newer code has reserved, or whose migrations differ.
-// Checking takes no lock that blocks others. Missing migrations are applied in one transaction under an advisory lock,
-// so if two processes start at once, the second finds the work done.
+// Migrates a schema to this code's layout. Refuses a schema that only newer code may write, or whose migrations differ
+// from this code's. Checking takes no lock that blocks others. Missing migrations are applied in one transaction under
+// an advisory lock, so if two processes start at once, the second finds the work done.
 import { RepriseError } from '../../base/errors.ts'
 import { migrationsToApply, lastNumber, type Migration } from '../rules/driver.ts'
 import { storeNewerError } from '../rules/refusals.ts'

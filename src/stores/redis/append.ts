@@ -1,5 +1,5 @@
-// Appends to a journal. The script writes, or returns the reason for a refusal, from which the checks that all stores
-// share throw the error.
+// Appends to a journal. The script writes the batch, or returns why it refuses it. The checks that all stores share
+// then throw the error.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError } from '../rules/refusals.ts'

@@ -32,7 +32,7 @@ export interface RedisConnection {
    * keep the process alive.
    */
   listen(channel: string, onNotice: (text: string) => void, onStart: () => void, signal: AbortSignal): Promise<void>
-  /** Waits for calls in progress, then closes all connections. Later calls are refused. */
+  /** Waits for calls in progress, then closes the connection for commands. Refuses later calls. */
   close(): Promise<void>
 }
 
@@ -49,7 +49,7 @@ const asBytes = { typeMapping: { [0x24]: Buffer } } as const
 /** Shared by all connections: `createClient` creates a class for each set of options, which takes 50 ms. */
 let makeClient: MakeClient | undefined
 
-/** `greet` is called once with the first connection, before any other command. If it rejects, so does every call. */
+/** `greet` is called with each new connection until it has resolved once. Calls wait for it, and reject like it. */
 export async function openConnection(
   settings: RedisSettings,
   greet: (client: Client) => Promise<void>,
@@ -73,7 +73,7 @@ export async function openConnection(
 
   function createClient(
     { host, port }: RedisAddress,
-    more: { readonly password?: string | undefined } = settings,
+    credentials: { readonly password?: string | undefined } = settings,
   ): Client {
     const client = newClient({
       socket: {
@@ -83,11 +83,11 @@ export async function openConnection(
         reconnectStrategy: false,
         ...(settings.tls && { tls: true as const, ...settings.tls }),
       },
-      ...(more === settings && {
+      ...(credentials === settings && {
         ...(settings.username !== undefined && { username: settings.username }),
         database: settings.database,
       }),
-      ...(more.password !== undefined && { password: more.password }),
+      ...(credentials.password !== undefined && { password: credentials.password }),
       disableOfflineQueue: true,
     })
     // failed commands report it

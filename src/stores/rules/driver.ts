@@ -1,5 +1,5 @@
-// What drivers share: a store is built from the driver's functions, and SQL databases are migrated. Every driver has
-// the same functions over its own connection, so knowing one driver means knowing all.
+// What drivers share: how a store is built from a driver's functions, and which migrations a SQL database lacks. Every
+// driver has the same functions over its own connection, so knowing one driver means knowing all.
 import type { Lease, LastEntryNote, Line, RunId, Store, Tries } from '../store.ts'
 import type { Watchers } from '../watchers.ts'
 import { isLive, type Holding } from './leases.ts'
@@ -107,7 +107,7 @@ export function driverStore<Connection extends { readonly url: string }>(
 
 /**
  * The SQL from one layout of a database to the next. A layout has the number of its last migration. Released migrations
- * never change; until the first release there is one per database, and a change of it raises its number.
+ * never change. Until the first release each SQL driver has only one, and every change of its text raises its number.
  */
 export interface Migration {
   readonly number: number
@@ -121,8 +121,9 @@ export interface Migration {
 export type AppliedMigrations = ReadonlyMap<number, string>
 
 /**
- * Returns the migrations that a database lacks. Throws STORE_INVALID if it has earlier or different ones. Later ones
- * are ignored: the caller checks whether they allow this code to write. `alternative` ends the advice of the error.
+ * Returns the known migrations that a database lacks. Throws STORE_INVALID if it has a migration older than all known
+ * ones, or with another checksum. Newer migrations are ignored: the caller checks whether they allow this code to
+ * write. `alternative` ends the advice of the error.
  */
 export function migrationsToApply(
   known: readonly Migration[],

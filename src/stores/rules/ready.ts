@@ -17,7 +17,8 @@
 //
 // No number of tries takes a run out of the queue: the pauses only grow, up to 17 minutes. A run with a death is a
 // suspect. A process gets no suspect while it holds another, so a run that crashes its process takes no other suspect
-// along. After five deaths the next holder parks the run in its journal (`isFatal` in engine/run/resume-run.ts).
+// along. After five deaths, if the journal shows as many interrupted holders, the next holder parks the run (`isFatal`
+// in engine/run/resume-run.ts).
 import type { Batch, RunId, RunStatus, Tries } from '../store.ts'
 
 /** The inputs of `readyAt`. */
@@ -67,7 +68,7 @@ export function readyAt(
   return Math.ceil(Math.max(from, expiresAt)) + pause
 }
 
-/** With this many deaths, the next holder parks the run instead of executing it. */
+/** With this many deaths, and as many in the journal, the next holder parks the run instead of executing it. */
 export const deathLimit = 5
 
 /** Whether the pause before the next claim has reached its maximum. */
@@ -75,7 +76,7 @@ export function isStuck({ tries }: Pick<Tries, 'tries'>): boolean {
   return tries >= doublingLimit + 2
 }
 
-/** How often the pause doubles: from 1 to 2 seconds up to 512 to 1,024 seconds. */
+/** How often the pause doubles: it grows from 1–2 s to 512–1,024 s. */
 export const doublingLimit = 9
 
 /** 0 after the first try, then 1 s, 2 s, 4 s …, lengthened by jitter: runs that were tried together drift apart. */

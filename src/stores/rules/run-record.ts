@@ -35,7 +35,10 @@ export function rowValues(row: RunRow): (string | number | null)[] {
   return [crew, version, format, priority, status, createdAt, updatedAt, forkedFrom, inputs, summary]
 }
 
-/** Text columns with another type, written by another program, become empty: one bad row must not break a listing. */
+/**
+ * Converts a record to a row. A value of another type in a text column, which only another program writes, becomes
+ * empty: one bad row must not break a listing.
+ */
 export function toRow(record: RunRecord): RunRow {
   const { run, crew, version, format, priority, status, created_at, updated_at, forked_from, inputs, summary } = record
   return {

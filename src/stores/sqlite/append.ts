@@ -10,7 +10,8 @@ import { findRun, neverReady, replaceRow, changeRoot, heldRoot, readyColumns, re
 import type { RowReady, ReadyRecord, RootRecord } from './roots.ts'
 
 /**
- * Finds the run and its root if the append is allowed. Selects few columns: the whole row costs more than the insert.
+ * The queries that check an append: they find the run and its root only if the run is open, ends at `after`, and is
+ * held by the lease. They select few columns: reading the whole row takes longer than the insert.
  */
 const openColumns = ['id', ...readyColumns, 'deaths']
 const isOpen = `runs.status not in ('completed', 'cancelled') and ${lastIssued} = ?`
@@ -44,9 +45,9 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
       const ready = isRoot ? rootReady(connection, { ...open, waiting, tries }, batch, batch.row) : neverReady
       replaceRow(connection, open.run_id, batch.row, batch, ready)
     }
-    // a plain step doesn't write the row
-    const isWritten = isRoot && batch.row !== undefined
-    if (!isWritten && (waiting !== open.waiting || tries !== open.tries)) {
+    // `replaceRow` has written the root's counters already
+    const isRootWritten = isRoot && batch.row !== undefined
+    if (!isRootWritten && (waiting !== open.waiting || tries !== open.tries)) {
       changeRoot(connection, open, { waiting, tries })
     }
     insertBatch(connection, open.run_id, batch)

@@ -1,5 +1,5 @@
-// Claims ready runs, under the write lock. The ready runs of a lane are one range of an index per priority; runs whose
-// last process died are in another index.
+// Claims ready runs, under the write lock. The ready runs of a lane are one range of an index per priority; those with
+// deaths (suspects) are also in an index of their own.
 import { isOwnerDead, readOwner } from '../owner.ts'
 import { highestFirst, isSameLane, laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/leases.ts'
 import { afterDeath } from '../rules/ready.ts'
@@ -40,8 +40,8 @@ const inLane = 'crew = ? and version = ? and format = ? and priority = ? and rea
 export const selectReady: string = `select ${readyRootColumns} from runs
   where ${inLane} and deaths = 0 order by ready_at limit ?`
 /**
- * Reads suspects, which are runs whose last process died, by themselves: a claim takes at most one, and in one query
- * with the others they could use up the row limit.
+ * Reads suspects, which are runs with deaths, by themselves: a claim takes at most one, and in one query with the
+ * others they could use up the row limit.
  */
 export const selectSuspects: string = `select ${readyRootColumns} from runs
   where ${inLane} and deaths > 0 order by ready_at limit ?`

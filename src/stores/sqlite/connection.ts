@@ -20,8 +20,8 @@ import {
 import { messageOf, RepriseError } from '../../base/errors.ts'
 
 /**
- * Twice SQLite's default. A step of 1 KB is a line of 1.4 KB: often only two of them fit into 4 KB, and the file gets
- * twice their size. Applies to new files only.
+ * Twice SQLite's default. A step of 1 KB is a line of 1.4 KB: often only two of them fit into 4 KB, and the file would
+ * be twice as large as its lines. Applies to new files only.
  */
 const pageBytes = 8192
 
@@ -30,7 +30,7 @@ export interface Connection {
   readonly path: string
   readonly now: () => number
   readonly sql: (text: string) => StatementSync
-  /** Executes synchronous `work` with at most one statement, so that it sees one state of the database. */
+  /** Executes synchronous `work`. Each of its statements sees the latest commit, so two may see different states. */
   read<T>(work: () => T): Promise<T>
   /**
    * Executes synchronous `work` in a shared transaction. Resolves when its changes are on disk. Rejects with
@@ -90,7 +90,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
     async read(work) {
       return whileBusy(path, () => {
         if (closed) throw storeClosedError(url)
-        // a transaction is still open after a failed rollback: its data must not be read
+        // left open by a failed rollback: its changes must not be read
         if (db.isTransaction) sql('rollback').run()
         return work()
       })
@@ -199,7 +199,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   }
 
   /**
-   * Commits without savepoints, which cost as much as the work itself, since writes seldom fail. Returns undefined if
+   * Commits without savepoints, since they cost as much as the work itself and writes seldom fail. Returns undefined if
    * one failed: nothing was written then, and the group must be repeated with savepoints.
    */
   function commitTogether(jobs: readonly Job[]): SettleJob[] | undefined {
@@ -237,7 +237,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       return settles
     } catch (error) {
       rollBack()
-      // with a full disk, the commit's record was not written; after any other failure it may be
+      // with a full disk, the commit's record was not written; after any other failure it may have been
       return failAll(jobs, isFull(error) ? storeError(error, path) : unknownOutcomeError(path, error))
     }
   }

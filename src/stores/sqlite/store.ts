@@ -1,5 +1,6 @@
-// The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction
-// in WAL mode with full syncing. The database's write lock makes the check of a lease and the write one step.
+// The default store: one SQLite file, for one machine and any number of its processes. Every change is part of one
+// transaction, in WAL mode with full syncing. The database's write lock makes the check of a lease and the write one
+// step.
 import { resolve } from 'node:path'
 import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store } from '../store.ts'

@@ -1,4 +1,4 @@
--- Functions for create and append: reading a batch, in the order in which batch-arguments.ts writes it, and writing it.
+-- Functions for batches and rows. A batch is read in the order in which batch-arguments.ts writes it.
 local row_fields = {
   'crew', 'version', 'format', 'priority', 'status', 'created_at', 'updated_at', 'forked_from', 'inputs', 'summary',
 }

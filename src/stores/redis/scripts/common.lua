@@ -82,7 +82,7 @@ local function ready_at(tree)
   return math.max(due, now, expires_at) + 2 ^ math.min(tree.tries - 2, doubling_limit) * (1000 + jitter_of(tree.run))
 end
 
--- Suspects have lanes of their own, since a claim takes at most one.
+-- Suspects, which are roots with deaths, have lanes of their own, since a claim takes at most one.
 local function lane_of(tree)
   local kind = (tree.deaths or 0) > 0 and 'suspects' or 'lane'
   return key(kind, joined(tree.crew, tree.version, tree.format, tree.priority))
@@ -158,7 +158,8 @@ local function is_held(tree, token, lease)
   return tree and tree.token == token and tree.lease == lease
 end
 
--- Whether the lease of a root is still as the caller read it, which has then decided whether the holder still runs.
+-- Whether the lease of a root is still as the caller read it. The caller has decided that the lease may be taken: a
+-- script cannot know whether a holder still runs.
 local function is_lease_unchanged(root)
   for _, value in ipairs(redis.call('hmget', key('run', root), 'token', 'lease', 'expires_at')) do
     if next_argument() ~= (value or '') then return false end
@@ -167,7 +168,7 @@ local function is_lease_unchanged(root)
 end
 
 -- The ready roots of these lanes, except excluded roots, in claim order: highest priority first, then the longest
--- ready. Calls `may_claim`, if there is one, with the deaths of each.
+-- ready. Calls `may_claim`, if there is one, for each: with 1 for a suspect, with 0 for others.
 local function ready_roots(lanes, limit, excluded, excluded_count, may_claim)
   local chosen, is_seen = {}, {}
   for _, priority in ipairs({ '1', '0', '-1' }) do

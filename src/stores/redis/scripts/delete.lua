@@ -12,6 +12,7 @@ for _, run in ipairs(gone) do
   if row then unlist(row, run, root) end
   local left = tonumber(redis.call('hget', key('run', run), 'inbox') or 0)
   if run == root then
+    -- an ended root is never ready, so free_tree takes it out of its lane
     tree.status = 'cancelled'
     free_tree(tree)
     tree = nil

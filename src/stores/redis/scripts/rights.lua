@@ -1,6 +1,6 @@
 -- Executes every command of the scripts once, on a separate key: a user who lacks a right is refused now, and not in
 -- the middle of a script that has written half of its changes. Begins with commands that a server with full memory
--- still executes.
+-- still executes: after them, it executes the others too.
 local tried = prefix .. 'rights'
 redis.call('publish', prefix .. 'notices', '')
 redis.call('time')
