@@ -98,21 +98,21 @@ export async function buildRunView(tree: RunTree, crew?: CrewDefinition): Promis
     output: last?.output,
     questions,
     failures,
-    stale: crew ? staleTasks(crew, state) : [],
     plan: await planOutcomes(state, crew?.prices),
     tasks,
     taskChanges: state.taskChanges,
-    orphaned: await orphanedWork(tree, crew),
+    ...(await comparedWithCode(tree, crew)),
   }
 }
 
-/** Recorded work for which the crew has no task. Without `crew`, as of the last resume. */
-export async function orphanedWork(
+/** What the code of the crew makes of a run. Without the code, nothing is stale, and orphaned is as of the last resume. */
+export async function comparedWithCode(
   { state, store }: RunTree,
   crew: CrewDefinition | undefined,
-): Promise<readonly OrphanedTask[]> {
-  if (isEnded(state.status)) return []
-  return crew ? (await comparedForView(crew, state, {}, store)).orphaned : orphanedIn(state)
+): Promise<Pick<RunView, 'stale' | 'orphaned'>> {
+  const stale = crew ? staleTasks(crew, state) : []
+  if (isEnded(state.status)) return { stale, orphaned: [] }
+  return { stale, orphaned: crew ? (await comparedForView(crew, state, {}, store)).orphaned : orphanedIn(state) }
 }
 
 /**

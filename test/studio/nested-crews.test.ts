@@ -106,6 +106,20 @@ test('the page of a crew names the models that its runs use, also in nested crew
   }
 })
 
+test('a run shows which of its tasks are stale after its code has changed', async () => {
+  const store = memoryStore()
+  const crewOf = (description: string): Crew =>
+    new Crew({ name: 'notes', store, tasks: [new Task({ name: 'note', description, agent })] }).with({ model: script })
+  const agent = new Agent({ role: 'Writer', goal: 'Write' })
+  await crewOf('Write a note').kickoff({ id: 'r' })
+  await using studio = await served({ crews: [crewOf('Write a long note')] })
+  const { stale } = await studio.get('GET /runs/{run}', '/runs/r')
+  assert.deepEqual(
+    stale.map(({ task }) => task),
+    ['note'],
+  )
+})
+
 test('the run of a nested crew that is also loaded on its own is not stale: the outer crew sets its model', async () => {
   const store = memoryStore()
   const crew = briefings(store)

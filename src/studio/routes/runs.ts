@@ -9,7 +9,7 @@ import { diffRuns, type SideFacts } from '../../runs/diff/diff-runs.ts'
 import { readLineage } from '../../runs/lineage.ts'
 import { rowStatus, summarize, type RunSummary } from '../../runs/summary.ts'
 import { taskView } from '../../runs/task-view.ts'
-import { readRunTree, type RunTree, orphanedWork, buildRunView, type RunView } from '../../runs/run-view.ts'
+import { readRunTree, type RunTree, comparedWithCode, buildRunView, type RunView } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { notFound } from '../api/problem.ts'
 import { diffSides, entryRange, runFilter } from '../api/requests.ts'
@@ -146,19 +146,18 @@ async function runDetail(context: StudioContext, runId: string, role: Role): Pro
   const prices = await runPrices(context, runId, state.crew)
   // without the definition, so outputs stay plain JSON: a schema's transforms may return anything
   const view = await buildRunView(tree)
-  const orphaned = await orphanedWork(tree, definition)
+  const compared = await comparedWithCode(tree, definition)
   return {
     ...view,
-    orphaned,
+    ...compared,
     cost: await costOfRun(state, prices),
-    stale: view.stale,
     tasks: await Promise.all(view.tasks.map((task) => taskDetail(tree, task, definition, prices))),
     through: state.through,
     seq: state.seq,
     code: definition !== undefined,
     module: context.crews.get(state.crew)?.open.module ?? state.module,
     here: isHere(context, runId),
-    can: availableActions({ ...view, orphaned }, tree, role, context.crews.has(state.crew)),
+    can: availableActions({ ...view, ...compared }, tree, role, context.crews.has(state.crew)),
   }
 }
 
