@@ -1,5 +1,6 @@
-// User callbacks: before a new run, after each step and each task, and at the end. Kickoffs, forks and resumes all call
-// them. Inherited outputs cause no calls, since another run produced them.
+// User callbacks: before a new run, after each step and each task, and at the end. Kickoffs, forks and resumes call
+// them; only `beforeKickoff` is not called for a resume, nor for a fork that keeps all inputs. Inherited outputs cause
+// no calls, since another run produced them.
 import type { TaskView } from '../runs/task-view.ts'
 import type { Callbacks, CrewDefinition, Inputs, StepEntry } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
@@ -30,18 +31,18 @@ export type NewInputs = { readonly [name: string]: InputValue } | void
 
 export interface CrewCallbacks<T extends Tasks = readonly Task[]> {
   /**
-   * Called before a new run starts, including forks and their plans, but not before a resume. The return value replaces
-   * the inputs; returning nothing keeps them. If it throws, the call rejects with CALLBACK_FAILED.
+   * Called before a new run starts or is planned; for a fork, only if it has new inputs. The return value replaces the
+   * inputs; returning nothing keeps them. If it throws, the call rejects with CALLBACK_FAILED.
    */
   beforeKickoff?(inputs: { readonly [name: string]: Json }): NewInputs | Promise<NewInputs>
   /**
    * Called with the result after the last task, before the run is recorded as completed. At least once: it is called
-   * again if the process crashes in between.
+   * again if the process crashes before that.
    */
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
   /**
-   * Called after each task that this run executed. At least once: it is called again if the process crashes before it
-   * returns.
+   * Called after each task that this run executed. At least once: it is called again if the process crashes before its
+   * return is recorded.
    */
   onTask?(output: TaskView, context: CallbackContext): void | Promise<void>
   /**

@@ -1,5 +1,5 @@
-// The Crew class: tasks and the agents that execute them. Every method checks its arguments before anything is spent,
-// then calls its verb in verbs/.
+// The Crew class: tasks and the agents that execute them. A method checks its arguments before anything is spent, and
+// then usually calls its verb in verbs/.
 import { noteUncountedRun } from '../engine/task/function-call.ts'
 import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../read/backtest-name.ts'
@@ -59,7 +59,7 @@ import { inputNames, type InputsBy, type InputsFor } from './arguments/run-input
 
 const brand = Symbol.for('reprise.crew')
 
-/** A crew: tasks, and the agents that execute them. Each method starts, continues or reads runs in the crew's store. */
+/** A crew: tasks, and the agents that execute them. Its methods start, continue, read and delete runs of its store. */
 export class Crew<const T extends Tasks = readonly Task[], Inputs extends object = never> {
   readonly name: string
   readonly tasks: T
@@ -137,10 +137,11 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Starts a run and executes it. Resolves when the run completes, or suspends at a question that `onQuestion` leaves
-   * open. Rejects when the run fails or is cancelled. `started` resolves with the run as soon as it is stored. Rejects
-   * with INPUT_MISSING, INPUT_INVALID, INPUT_UNKNOWN, MODEL_INVALID or MODEL_KEY_MISSING before anything is stored,
-   * with INPUTS_DIFFER if a run with this `id` has other inputs, and with RUN_HELD if another call executes it.
+   * Starts a run and executes it. Resolves when the run completes or suspends, for example at a question that
+   * `onQuestion` leaves open. Rejects when the run fails or is cancelled. `started` resolves with the run as soon as it
+   * is stored. Rejects with INPUT_MISSING, INPUT_INVALID, INPUT_UNKNOWN, MODEL_INVALID or MODEL_KEY_MISSING before
+   * anything is stored, with INPUTS_DIFFER if a run with this `id` has other inputs, and with RUN_HELD if another call
+   * executes it.
    */
   kickoff<Given extends string = never>(
     ...[options]: Kickoff<ReferenceTo<T, Given>, InputsWith<T, Inputs>>

@@ -52,7 +52,7 @@ export function file(source: unknown, options: FileOptions = {}): InputFile {
     throw new RepriseError('INPUT_INVALID', `a file from bytes needs a name; give file(bytes, { name: 'claim.pdf' })`)
   }
   const name = options.name ?? basename(pathOrBytes as string)
-  // the name is inserted into texts
+  // the name is inserted into texts: it must not bring control characters into them
   const inputFile = {
     source: pathOrBytes,
     name: name.toWellFormed().replaceAll(/[\p{Cc}]/gu, '_'),

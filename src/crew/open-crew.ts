@@ -197,7 +197,7 @@ export function safeLogger(logger: Logger): Logger {
   return { info: guard('info'), warn: guard('warn') }
 }
 
-/** Called before the first append, so that the log names every run, however early it stops. */
+/** Logs the start of a run. Called before the first append, so that the log names every run, however early it stops. */
 export function logStart(crew: CrewDefinition, run: string, what: string): void {
   const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
   crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)
@@ -224,7 +224,7 @@ export async function checkExecutable(...planned: Parameters<typeof checkPlanned
 }
 
 /**
- * Checks that need no model keys, so that plans make them too. Rejects with INPUT_MISSING, INPUT_INVALID or
+ * Makes the checks that need no model keys, which plans make too. Rejects with INPUT_MISSING, INPUT_INVALID or
  * MODEL_INVALID.
  */
 export async function checkPlanned(

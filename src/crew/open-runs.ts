@@ -19,16 +19,16 @@ import type { RunFilter, Store } from '../stores/store.ts'
 import { openCrewStore } from './open-crew.ts'
 
 export interface Runs extends AsyncDisposable {
-  /** Waits out short outages. */
+  /** The store. Its calls wait out short outages. */
   readonly store: Store
-  /** The handle of a run. Reads nothing. Throws OPTION_INVALID for an invalid id. */
+  /** Returns the handle of a run. Reads nothing. Throws OPTION_INVALID for an invalid id. */
   run(id: string): StoredRun
   /**
    * Imports a run from a file that `export` wrote, or from its lines. Rejects with RUN_EXISTS if the store has another
    * run with that id.
    */
   import(source: string | AsyncIterable<string>, options?: ImportOptions): Promise<ImportedRun>
-  /** Deletes ended runs that match the filter and exceed the limits. */
+  /** Deletes runs that match the filter and every limit. Default status: completed, cancelled and failed. */
   prune(filter: Omit<RunFilter, 'status'>, limits: PruneLimits): Promise<PruneResult>
 }
 
@@ -48,21 +48,21 @@ export interface StoredRun {
   /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   invalidate(task: string, options?: SignedBy): Promise<void>
   /**
-   * Hands a stopped, imported or failed run over to workers. Resolves with the id of its root run. Rejects with
-   * RUN_HELD.
+   * Hands a stopped, imported, moved or failed run over to workers. Resolves with the id of its root run. Rejects with
+   * RUN_ENDED or RUN_HELD.
    */
   requeue(options?: SignedBy): Promise<string>
   /** Deletes the run and its child runs. Rejects with RUN_HELD while a process executes it. */
   delete(): Promise<void>
   /** Writes the run, its child runs and their files into one file. */
   export(file: string): Promise<void>
-  /** The lines of that file. */
+  /** Yields the lines that `export` writes. */
   exported(): AsyncIterable<string>
 }
 
 /**
- * Opens the runs of a store: a URL, a store, or by default the store that `REPRISE_STORE` names, or `.reprise/runs.db`.
- * Rejects with STORE_INVALID or STORE_UNAVAILABLE.
+ * Opens the runs of a store, given as an object or a URL. Default: REPRISE_STORE, else `.reprise/runs.db`. Rejects with
+ * STORE_INVALID or STORE_UNAVAILABLE.
  */
 export async function openRuns(
   store?: string | Store,
@@ -72,7 +72,7 @@ export async function openRuns(
   return runsIn(openEngine(opened, realWorld(), patience), () => opened.close())
 }
 
-/** `close`: of the store. */
+/** Returns the runs of the store of an engine. `close` closes that store. */
 export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () => Promise<void>): Runs {
   const { store } = engine
   return {

@@ -75,7 +75,7 @@ export class Run<T extends Tasks = readonly Task[]> {
   readonly id: string
   readonly #openCrew: OpenCrew
   readonly #execution: RunHere | undefined
-  /** The result of a run that another process executes, until it settles. */
+  /** The result of a run that another call executes, until it settles. */
   #followedResult: StartedRun['result'] | undefined
 
   constructor(open: OpenCrew, id: string, started?: StartedRun) {
@@ -111,7 +111,7 @@ export class Run<T extends Tasks = readonly Task[]> {
    * Streams the journal from its first entry, or after entry `after`, until the run completes, fails, is cancelled or
    * suspends, whichever process writes it. If this crew executes the run, model output is streamed as it is produced. A
    * slow consumer never delays the run. With `caughtUp`, an extra event marks the end of the history. Rejects with
-   * RUN_NOT_FOUND, or with the error of the run if it could not be journaled.
+   * RUN_NOT_FOUND, or with an error that stopped the run and could not be recorded in its journal.
    */
   events(options: EventsOptions & { readonly caughtUp: true }): RunEvents<RunEvent | CaughtUpEvent>
   events(options?: EventsOptions): RunEvents
@@ -130,7 +130,7 @@ export class Run<T extends Tasks = readonly Task[]> {
 
   /** For adapters that stream the run in another protocol. Rejects with RUN_NOT_FOUND. */
   async '~served'(): Promise<RunSource> {
-    const { world, store } = this.#underWay?.engine ?? (await this.#atRest()).engine
+    const { world, store } = this.#underWay?.engine ?? (await this.#ownRow()).engine
     return {
       id: this.id,
       world,
@@ -184,9 +184,9 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 
   /**
-   * Hands over to workers a run that otherwise only `resume` would continue: a stopped, imported or failed one. For a
-   * child run, hands over its root. Rejects with RUN_ENDED, or with RUN_HELD if a process executes the run or a worker
-   * will do so anyway.
+   * Hands over to workers a run that otherwise only `resume` would continue: a stopped, imported, moved or failed one.
+   * For a child run, hands over its root. Rejects with RUN_ENDED, or with RUN_HELD if a process executes the run or a
+   * worker will do so anyway.
    */
   async requeue(options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('requeue', options)
@@ -278,7 +278,8 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 
   /**
-   * For the command line and the studio: the run tree when this process stopped executing it, without reading it again.
+   * For the command line and the studio: resolves with the run tree when this process stops executing the run. The root
+   * is not read from the store again. Undefined if this handle started no execution.
    */
   async '~unit'(): Promise<RunTree | undefined> {
     return this.#execution?.end
@@ -297,7 +298,7 @@ export class Run<T extends Tasks = readonly Task[]> {
     if (!this.#execution) return undefined
     const { state, engine } = this.#execution
     const row = await engine.store.row(this.id).catch(() => undefined)
-    // the store is closed, so nothing newer can be read
+    // nothing newer can be read: the store is closed or away, or the run was deleted
     if (!row) return this.#execution
     const isLast = readSummary(row).lives <= state.lives && row.updatedAt <= state.updatedAt
     return isLast ? this.#execution : undefined
@@ -307,7 +308,7 @@ export class Run<T extends Tasks = readonly Task[]> {
     if (!finished) return waitForResult(await this.#ownEngine(), this.#crew, this.id)
     const { engine, state, result } = finished
     if (state.suspended?.reason !== 'child') return result
-    // answers that came later to a nested crew are only in the row of the child run
+    // a later answer to a nested crew changes only the child run, so the tree is read again
     const tree = await toRunTree(engine.store, state, engine.within).catch(() => undefined)
     return tree ? storedResultOf(this.#crew, tree) : result
   }
@@ -318,7 +319,7 @@ export class Run<T extends Tasks = readonly Task[]> {
     return lazyIterator<RunEvent | CaughtUpEvent, RestStatus | undefined>(async () => {
       const finished = await this.#finishedHere()
       if (finished) return followLive(finished.engine, this.id, { ...options, until: unjournaledFailure(finished) })
-      const { engine } = await this.#atRest()
+      const { engine } = await this.#ownRow()
       return follow(engine, this.id, options)
     })
   }
@@ -326,7 +327,7 @@ export class Run<T extends Tasks = readonly Task[]> {
   async #isOver(after: number): Promise<boolean> {
     const here = this.#underWay
     if (here) return isEnded(here.state.status) && after >= here.state.seq
-    const { engine, row } = await this.#atRest()
+    const { engine, row } = await this.#ownRow()
     if (!isEnded(row.status)) return false
     for await (const _ of engine.store.read(this.id, after)) return false
     return true
@@ -355,7 +356,7 @@ export class Run<T extends Tasks = readonly Task[]> {
     return engine
   }
 
-  async #atRest(): Promise<{ readonly engine: Engine; readonly row: RunRow }> {
+  async #ownRow(): Promise<{ readonly engine: Engine; readonly row: RunRow }> {
     const engine = await this.#openCrew.engine()
     const row = await engine.store.row(this.id)
     if (!row) throw runNotFoundError(engine.store, this.id)
@@ -369,19 +370,19 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 
   async #read(): Promise<SideFacts & { readonly state: RunState }> {
-    const { engine, row } = await this.#atRest()
+    const { engine, row } = await this.#ownRow()
     const { state } = await readRun(engine.store, this.id)
     return { state, cost: await costOfRun(state, this.#crew.prices), status: await rowStatus(engine.store, row) }
   }
 }
 
 export function startRun<T extends Tasks>(open: OpenCrew, start: () => Promise<StartedRun>): RunPromise<T> {
-  // a function task that started this run is not interrupted until it has the result
+  // inside a function task: its call is not interrupted before it has the result of this run
   const leave = functionCall()?.enter()
   let runResult: Promise<RunResult<T>>
   const started = start().then((startedRun) => {
     const run = new Run<T>(open, startedRun.run, startedRun)
-    // at once: a followed run may be over a moment later
+    // called now: the handle forgets the result of a followed run as soon as it settles
     runResult = run.result()
     return run
   })

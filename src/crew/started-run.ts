@@ -48,11 +48,12 @@ export function executeHere(
 ): StartedRun & { readonly here: RunHere } {
   const { definition: crew, underWay } = open
   const { run } = state
-  if (hold && !kickedOff) noteUncountedRun(run, crew.name, 'only kickoffs of function tasks start child runs')
+  if (hold && !kickedOff)
+    noteUncountedRun(run, crew.name, 'only a kickoff inside the function of a task starts a child run')
   const execution = kickedOff
     ? kickedOff.execute()
     : hold
-      ? // kickoffs by tools and guardrails of this run are not child runs of the function that started it
+      ? // what tools and guardrails of this run kick off are not child runs of the function that started this run
         runCode(undefined, () => executeRun(hold, crew, choices))
       : Promise.resolve(state)
   // `engine.within` has the states of the child runs, so that they are not read again
@@ -93,7 +94,7 @@ export async function unjournaledFailure({ engine, state, end }: RunHere): Promi
   try {
     await end
   } catch (error) {
-    // the state may be ahead of the journal
+    // the state may be ahead of the journal: the failure is recorded only if its entry is in the store
     if (state.status !== 'running') for await (const _ of engine.store.read(state.run, state.seq - 1)) return
     throw error
   }

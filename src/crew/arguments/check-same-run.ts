@@ -64,7 +64,7 @@ async function isAnotherRun(store: Store, { run, incarnation }: Parent): Promise
   return row !== undefined && !isRowOfRun(row, incarnation)
 }
 
-/** Returns a digest of all arguments of a fork, except for the run that it starts from. */
+/** Returns a digest of the arguments that determine a fork, except for the run that it starts from. */
 export function requestDigest(request: NewRunRequest, inputs: Inputs): string {
   const { from, only, retry, outputs, stale, effects, decisions } = request
   const outputTexts = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])

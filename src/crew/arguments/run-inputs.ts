@@ -93,8 +93,8 @@ function mapInputs(given: unknown, what: string, replace: (file: InputFile, path
 
 /**
  * Resolves file references. `stored` are the inputs of a stored run: a value that is the JSON form of one of its files
- * becomes that file. With `restore`, a file that no longer exists is taken from the same position in `stored`;
- * otherwise, throws INPUT_INVALID.
+ * becomes that file. With `restore`, a file that no longer exists is taken from the same position in `stored`, if it is
+ * there. Otherwise, throws INPUT_INVALID.
  */
 export function resolveInputs({ inputs, gone }: RawInputs, stored: Inputs = {}, restore = false): Inputs {
   const known = new Set(filesIn(stored).map(({ hash }) => hash))
@@ -152,8 +152,8 @@ export async function parseInputs(crew: Pick<CrewDefinition, 'name' | 'inputs'>,
 
 /**
  * Returns the inputs of a fork. Without overrides, these are the inputs of the old run, unchanged; they must still fit
- * the current schema. With overrides, these are merged into the inputs that the caller originally passed, and the
- * result goes through callback and schema again.
+ * the current schema, which cannot be checked with `beforeKickoff`. With overrides, these are merged into the inputs
+ * that the caller originally passed, and the result goes through callback and schema again.
  */
 export async function overrideInputs(
   crew: CrewDefinition,
@@ -172,10 +172,10 @@ export function usableInputs(crew: CrewDefinition): readonly string[] | undefine
 }
 
 /**
- * Throws INPUT_UNKNOWN for an input that no task can use. Files are exempt, since a tool or callback can read any file.
- * For a fork, the inputs of the old run count as known. If code may use any input, an unknown name is only refused if
- * it resembles a known name that was not passed: the fork would silently use the old value of that input. Without an
- * old run, such a typo leads to INPUT_MISSING.
+ * Throws INPUT_UNKNOWN for an input that no task can use. A file is only refused if its name resembles a known name
+ * that was not passed, since a tool or callback can read any file. For a fork, the inputs of the old run count as
+ * known. If code may use any input, a new run accepts every name: a typo leads to INPUT_MISSING. A fork would silently
+ * use the old value instead, so it refuses names that resemble a known name that was not passed.
  */
 export function checkInputNames(
   crew: CrewDefinition,

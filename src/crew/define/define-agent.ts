@@ -1,5 +1,5 @@
-// Builds the engine's definitions of agents and their coworkers. Also contains all prompt texts, and the placeholders
-// in texts, as types and when they are filled in.
+// Builds the engine's definitions of agents and their coworkers. Also contains the prompt texts of agents and tasks,
+// and the placeholders in texts: how they are filled in, and their names as types.
 import type {
   CoworkerDefinition,
   Inputs,
@@ -108,7 +108,7 @@ export function defineAgent(agent: Agent, overrides: Overrides): TaskDefinition[
     try {
       return agentText(agent, 'role', inputs)
     } catch {
-      // the task is not executed, and its inputs may be missing
+      // also called for a task that is not executed: its inputs may be missing
       return role
     }
   }
@@ -157,8 +157,8 @@ function agentText(agent: Agent, name: AgentText, inputs: Inputs): string {
 }
 
 /**
- * Returns the manager of a hierarchical crew. Throws CREW_INVALID if it has no valid manager, or if another crew has a
- * manager.
+ * Returns the manager of a hierarchical crew. Throws CREW_INVALID if it has no valid manager, or if the crew has one
+ * without being hierarchical.
  */
 export function resolveManager({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
   if (process !== 'hierarchical') {
@@ -209,8 +209,8 @@ export function taskAgents({ agent, coworkers }: TaskDefinition): TaskDefinition
   return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }
 
-// The prompt texts of all crews. Changing one changes what is sent to models, but no fingerprint: those cover what
-// users declare.
+// The prompt texts of agents and tasks, around those of users. Changing one changes what is sent to models, but no
+// fingerprint: those cover what users declare.
 
 interface AgentTexts {
   readonly role: string
@@ -270,8 +270,8 @@ const asMarkdown = 'Write the result as Markdown, and do not put it into a code 
 // one for types must agree.
 
 /**
- * Fills in inputs. Lists and objects become JSON; a file becomes its marker. Throws INPUT_MISSING if an input is
- * missing.
+ * Fills in inputs. Lists and objects become JSON; a file becomes `[file claim.pdf]`. Throws INPUT_MISSING if an input
+ * is missing.
  */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
   return fillIn(text, (name) => {

@@ -26,7 +26,7 @@ import { fileInEveryRun } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
 import type { Task } from '../task.ts'
 
-/** Replacements from `crew.with`. */
+/** Stand-ins: the model and the tools that `crew.with` replaces others with. */
 export interface Overrides {
   readonly model?: LanguageModel | string | undefined
   /** By tool name. */
@@ -93,7 +93,9 @@ function checkEarlierNames(tasks: readonly Task[]): void {
       if (otherTask)
         throw new RepriseError(
           'CREW_INVALID',
-          `task ${task.name} was ${name}, and so ${otherTask.name === name ? 'is' : 'was'} task ${otherTask.name}; remove ${name} from \`was\` of one of them`,
+          otherTask.name === name
+            ? `task ${task.name} has the earlier name ${name}, which is now the name of a task; remove it from \`was\``
+            : `tasks ${task.name} and ${otherTask.name} have the same earlier name, ${name}; remove it from \`was\` of one of them`,
         )
       claimed.set(name, task)
     }
@@ -223,7 +225,7 @@ function taskTexts(task: Task, agent: Agent): { [name: string]: string } {
   }
 }
 
-/** A symbol, so that users cannot pass it as an option. */
+/** The crew option that holds stand-ins. A symbol, so that users cannot pass it. */
 const standIns = Symbol('stand-ins')
 
 export function readStandIns(options: object): Overrides {

@@ -24,8 +24,8 @@ export const outputFileCheck: Check<string> = {
 }
 
 /**
- * Returns the path with inputs filled in, separated by `/`. Throws INPUT_MISSING, or INPUT_INVALID if the inputs lead
- * to a path outside the working folder.
+ * Returns the path with inputs filled in, separated by `/`. Throws INPUT_MISSING, or INPUT_INVALID if the inputs result
+ * in no valid path.
  */
 function outputPath(template: string, inputs: Inputs, task: string): string {
   const where = `outputFile of task ${task}`

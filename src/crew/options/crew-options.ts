@@ -81,7 +81,8 @@ export interface CrewOptions<T extends Tasks = Tasks, Given extends object = obj
   /** Log every step to stderr. Default: true if any agent is `verbose`. */
   readonly verbose?: boolean
   /**
-   * Receives log lines: steps (`info`) and warnings (`warn`). Default: warnings go to stderr, with `verbose` steps too.
+   * Receives log lines: steps (`info`) and warnings (`warn`). Default: warnings go to stderr; with `verbose`, steps do
+   * too.
    */
   readonly logger?: Logger
   /**

@@ -60,7 +60,7 @@ export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context e
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
   /**
    * File to which the output is written after the task completes, inside the working folder: `reports/{topic}.md`. At
-   * least once: it is written again if the process crashes in between.
+   * least once: it is written again if the process crashes before the journal records the write.
    */
   readonly outputFile?: string
   /** Whether to create missing folders of `outputFile`. If false, a missing folder is an error. Default: true. */
@@ -69,7 +69,7 @@ export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context e
   readonly markdown?: boolean
   /**
    * Called with the output after the task was executed. At least once: it is called again if the process crashes before
-   * it returns.
+   * its return is recorded.
    */
   readonly callback?: (output: TaskView<OutputFor<Schema>>, context: CallbackContext) => unknown
   /**
@@ -124,7 +124,7 @@ export interface CodeTaskOptions<
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs, Given>
   /**
    * File to which the output is written after the task completes, inside the working folder: `reports/{topic}.md`. At
-   * least once: it is written again if the process crashes in between.
+   * least once: it is written again if the process crashes before the journal records the write.
    */
   readonly outputFile?: string
   /** Whether to create missing folders of `outputFile`. If false, a missing folder is an error. Default: true. */

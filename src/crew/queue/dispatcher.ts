@@ -1,6 +1,6 @@
-// A dispatcher decides which process advances a run, and when: a queue, a workflow engine, a platform that calls
-// functions. The journal stays the source of truth, so a dispatcher may lose or repeat wakes: workers find ready runs
-// in the store anyway, and a call for a run that is not ready is a no-op.
+// A dispatcher, such as a queue, a workflow engine or a platform that calls functions, decides which process advances a
+// run, and when. The journal stays the source of truth, so a dispatcher may lose or repeat wakes: workers find ready
+// runs in the store anyway, and a call for a run that is not ready executes nothing.
 import { check, type Check } from '../../base/options.ts'
 import type { DispatchedBy } from '../../journal/entries.ts'
 import type { Lane } from '../../stores/store.ts'
@@ -44,8 +44,8 @@ export interface DispatcherWork {
   readonly concurrency: number
   readonly signal: AbortSignal
   /**
-   * Advances a ready run until it rests, its time is up, or `until` aborts, between two steps. Waits for a free slot in
-   * this process. Rejects if the run cannot be advanced now; nothing is lost, and the run stays ready.
+   * Advances a ready run until it rests, its time is up or `until` aborts; stops only between two steps. Waits for a
+   * free slot in this process. Rejects if the run cannot be advanced now; nothing is lost, and the run stays ready.
    */
   advance(runId: string, options?: DispatchedOptions): Promise<AdvanceOutcome>
   /** Cancels a run for a person who did so in the user interface of the dispatcher. */
@@ -56,7 +56,7 @@ export interface DispatcherWork {
 
 export interface DispatchedOptions {
   readonly until?: AbortSignal | undefined
-  /** Time limit in seconds, counted from the start of the work. */
+  /** Time limit in seconds, counted from when the run is claimed. */
   readonly sliceSeconds?: number | undefined
   /** Id of this call in the dispatcher. */
   readonly via?: DispatchedBy['id']

@@ -1,6 +1,6 @@
 // A schedule queues runs of a crew at the times of a cron expression. Schedules are not stored. Each time has exactly
-// one run id, such as `nightly@2026-11-15T02:00:00Z`, and an id can only be created once, so that any number of workers
-// may try.
+// one run id, such as `nightly@2026-11-15T02:00:00Z`. Any number of workers may queue its run: only the first call
+// creates it.
 import { oneOf, optional, text, checkKeys, describe } from '../../base/options.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../read/row-summary.ts'
@@ -109,10 +109,10 @@ export async function readSchedule(
 const fields = 'five fields for minute, hour, day, month and weekday, such as 0 2 * * *, or @daily'
 
 /**
- * Parses a cron expression; the result returns its first time after a moment. At clock changes, Croner counts like
- * Vixie cron: a time skipped in spring becomes the first moment after the gap, a time repeated in autumn counts once,
- * and intervals continue as if there were no change. `label` is used in messages: `schedule "nightly"`. Rejects with
- * OPTION_INVALID if the expression is invalid or never matches.
+ * Returns a function that finds the first time of a cron expression after a moment. At clock changes, Croner counts
+ * like Vixie cron: a time skipped in spring becomes the first moment after the gap, a time repeated in autumn counts
+ * once, and intervals continue as if there were no change. `label` is used in messages: `schedule "nightly" of crew
+ * news`. Rejects with OPTION_INVALID if the expression is invalid or never matches.
  */
 async function readCron(
   label: string,

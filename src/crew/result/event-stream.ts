@@ -46,7 +46,7 @@ export interface RunSource {
   follow(after: number): RunEvents<RunEvent | CaughtUpEvent>
   /** Whether the run has ended and has no entry after this one. */
   isOver(after: number): Promise<boolean>
-  /** Open questions of the run tree. */
+  /** Returns all questions of the child runs, open or not. */
   asked(): Promise<readonly TreeQuestion[]>
 }
 
@@ -58,9 +58,9 @@ export function readEventsOptions(options: EventsOptions): { readonly after: num
 }
 
 /**
- * Returns the response of `toResponse`. It starts after `Last-Event-ID`, else after `after`, else at the first entry.
- * If the run has ended and the client has received everything, its status is 204, which makes an EventSource stop
- * reconnecting. Rejects with OPTION_INVALID or OPTION_UNKNOWN.
+ * Returns the response of `toResponse`. Its events start after `Last-Event-ID`, else after `after`, else at the first
+ * entry. If the run has ended and the client has received everything, its status is 204, which makes an EventSource
+ * stop reconnecting. Rejects with OPTION_INVALID or OPTION_UNKNOWN.
  */
 export async function eventResponse(
   source: Omit<RunSource, 'asked'>,
@@ -189,7 +189,7 @@ export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableS
   let opened = false
   let disconnected = false
 
-  async function text(): Promise<{ readonly words: string; readonly last: boolean }> {
+  async function nextText(): Promise<{ readonly words: string; readonly last: boolean }> {
     next ??= events.next()
     pingTimer = new AbortController()
     const ping = source.sleep(pingMs, pingTimer.signal).then(() => 'ping' as const)
@@ -218,7 +218,7 @@ export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableS
         try {
           // a pull must enqueue something, or the stream would not pull again
           for (;;) {
-            const { words, last } = await text()
+            const { words, last } = await nextText()
             if (disconnected) return
             if (words !== '') send(words)
             if (last) return controller.close()

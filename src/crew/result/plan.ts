@@ -82,8 +82,8 @@ function unnamedTasks(crew: CrewDefinition): string[] {
 }
 
 /**
- * Warns about functions without a version whose outputs are kept, or may be: Reprise would not notice that their code
- * changed.
+ * Warns about function tasks without a version whose outputs are kept, or may be: Reprise would not notice that their
+ * code changed.
  */
 function functionsWithoutVersion(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
   const kept = new Set(tasks.flatMap(({ task, action, unless }) => (action === 'inherit' || unless ? [task] : [])))
@@ -135,7 +135,7 @@ const planText = (plan: Plan): string =>
     .map(({ type, text }) => (type === 'task' ? `  ${text}` : text))
     .join('\n')
 
-/** `advice` words the next step. */
+/** Returns the lines of a plan. `advice` puts a next step into words. */
 export function planLines(
   { of, runId, tasks, execute, estimate, changes, orphaned, warnings }: Plan,
   advice: (next: NextStep) => string = nextWords,

@@ -29,7 +29,7 @@ import { runExecutor } from '../../engine/lease/leased-tree.ts'
 import { readSummary } from '../../read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 
-// `Crew` and `Run` have the default `readonly Task[]` instead of this alias, which declarations of users could not name
+// not exported by the package, so declarations of users could not name it: `Crew` and `Run` write out `readonly Task[]`
 export type Tasks = readonly Task[]
 type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
 
@@ -255,8 +255,8 @@ export async function storedResultOf(crew: CrewDefinition, { state, questions }:
 }
 
 /**
- * Waits while a process executes the run, or a worker will. Rejects with the failure of the run, with RUN_CANCELLED, or
- * with RUN_ABANDONED if the run has not ended and no process will continue it.
+ * Waits while a process executes the run or a worker will, then returns its result. Rejects with the failure of the
+ * run, with RUN_CANCELLED, or with RUN_ABANDONED if the run has not ended and no process will continue it.
  */
 export async function waitForResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
   const row = await engine.store.row(run)
@@ -330,8 +330,7 @@ export async function waitForRun<Value>(
 }
 
 /**
- * Resolves when the run has ended or is suspended, when it has failed and no retry is due, or when the process that
- * executed it is gone. Rejects with RUN_NOT_FOUND.
+ * Resolves when no process executes the run and no worker will. Rejects with RUN_NOT_FOUND.
  */
 async function waitUntilAtRest(engine: Engine, run: string): Promise<void> {
   await waitForRun(engine, run, async (row) => {
@@ -351,7 +350,7 @@ function isForWorker(row: RunRow): boolean {
 
 /**
  * Waits for the process that holds the run. `rest`: that process executed the run since `state` was read, and the
- * outcome is the result. `left`: it died or only recorded an answer, so that another process may continue.
+ * outcome is the result. `left`: it died or only recorded an answer, so another process may continue the run.
  */
 export function waitForHolder(engine: Engine, state: RunState, signal?: AbortSignal): Promise<'rest' | 'left'> {
   return waitForRun(

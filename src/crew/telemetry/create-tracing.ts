@@ -54,7 +54,7 @@ function runEnd({ status, suspended }: RunState): SpanAttributes {
 }
 
 function runTracing(trace: Trace, captureContent: boolean): RunTracing {
-  const onTool = ({ attempt, call, input, tool }: TracedCall, called: boolean, source?: CallState['source']) => ({
+  const toolSpan = ({ attempt, call, input, tool }: TracedCall, called: boolean, source?: CallState['source']) => ({
     path: call.path,
     name: `execute_tool ${call.request.tool}`,
     attributes: {
@@ -123,9 +123,9 @@ function runTracing(trace: Trace, captureContent: boolean): RunTracing {
             : {},
       })
     },
-    tool: (call, work) => trace({ ...onTool(call, true), work }),
+    tool: (call, work) => trace({ ...toolSpan(call, true), work }),
     notCalled: (call, outcome, source) =>
-      void trace({ ...onTool(call, false, source), work: () => Promise.resolve(outcome) }),
+      void trace({ ...toolSpan(call, false, source), work: () => Promise.resolve(outcome) }),
   }
 }
 
@@ -221,7 +221,7 @@ const providers: { readonly [provider: string]: string } = {
   xai: 'x_ai',
 }
 
-/** Attributes of `provider/model`. */
+/** Returns the attributes of a model, by its name: `provider/model`. */
 function modelAttributes(name: string): { readonly [name in `gen_ai.${'provider.name' | 'request.model'}`]: string } {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))

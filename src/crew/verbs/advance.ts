@@ -148,7 +148,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
     const claim = { lease, row, via, isDue: knownDue }
     const opened = await enterHere(open, engine, run, { choices, claim })
-    // the entered run releases the lease
+    // from here on, the hold of the run releases the lease, or has released it
     unused = undefined
     const { state } = opened
     if (opened.hold) {
@@ -216,8 +216,8 @@ export interface ResumeAllOptions {
 type ResumeAllResult = AdvanceOutcome & { readonly runId: string }
 
 /**
- * Advances all ready runs. Returns outcomes in the order in which the runs were first claimed. Runs beyond `maxRuns` of
- * the crew are left to other workers. Rejects with OPTION_INVALID or OPTION_UNKNOWN.
+ * Advances all ready runs. Returns outcomes in the order in which the runs first came to rest. Runs beyond `maxRuns` of
+ * the crew stay ready. Rejects with OPTION_INVALID or OPTION_UNKNOWN.
  */
 export async function resumeAll(
   open: OpenCrew,

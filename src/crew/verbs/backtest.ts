@@ -106,7 +106,7 @@ interface BacktestCases {
   readonly passed: Awaited<ReturnType<typeof storedCases>>['passed']
 }
 
-/** What a backtest would try, and the runs that it passes over. `tried`: runs with a trial, tried again in any case. */
+/** Returns the cases of a backtest, and the runs that it skips. `tried`: runs with a trial, which are always cases. */
 export async function planBacktest(
   store: Store,
   crew: CrewDefinition,
@@ -125,7 +125,7 @@ export async function planBacktest(
 
 /**
  * Tries the task on every case; a failed case does not affect the others. Rejects with RUN_NOT_FOUND if no run has an
- * output of the task and its inputs.
+ * output of the task and its complete context.
  */
 export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
   const { task, signal } = request
@@ -214,7 +214,7 @@ export function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
   return canonicalJson(JSON.parse(a.raw) as Json) === canonicalJson(JSON.parse(b.raw) as Json)
 }
 
-/** Names of the tools that were not called in the run and its child runs. */
+/** Returns the names of tools that the run and its child runs asked for, but that were not called. */
 export async function withheldCalls(store: Store, state: RunState): Promise<string[]> {
   const attempts = [...state.attempts.values()]
   const calls = attempts.flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))

@@ -22,8 +22,9 @@ import { resumePlan } from './resume.ts'
 
 /**
  * What a resume with this code would do with a run. `continues`: it continues as if nothing had changed. `stale`: it
- * continues and keeps its outputs, but some of them are outdated: see `reasons`. `orphaned`: it has recorded work that
- * the crew has no task for, and is not executed until you decide about that. `refused`: this code does not resume it.
+ * continues and keeps its outputs, although something that they depend on or the list of tasks has changed. `orphaned`:
+ * it has recorded work that the crew has no task for, and is not executed until you decide about that. `refused`: this
+ * code does not resume it.
  */
 export type CheckOutcome = 'continues' | 'stale' | 'orphaned' | 'refused'
 

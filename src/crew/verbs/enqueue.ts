@@ -28,7 +28,7 @@ export type EnqueueOptions<Names extends InputsBy = string> = {
   readonly priority?: PriorityName
   /** Seconds before a worker may start the run. Default: 0. */
   readonly delay?: number
-  /** Whether to reuse outputs of earlier runs with the same inputs. Default: false. */
+  /** Whether to reuse outputs of earlier tasks with the same code and inputs. Default: false. */
   readonly reuse?: Reuse
 } & InputsOption<Names>
 

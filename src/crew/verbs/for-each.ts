@@ -33,7 +33,7 @@ export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoice
   readonly id?: string | ((inputs: { readonly [name: string]: Json }, index: number) => string)
   /** How many runs may execute at once. Default: 4. */
   readonly concurrency?: number
-  /** Whether to reuse outputs of earlier runs with the same inputs. Default: false. */
+  /** Whether to reuse outputs of earlier tasks with the same code and inputs. Default: false. */
   readonly reuse?: Reuse
 }
 
@@ -162,8 +162,8 @@ interface ItemInputs extends RawInputs {
 }
 
 /**
- * Reads the inputs of one run, without file contents: those of all runs may not fit in memory together. They are read
- * again when the run starts.
+ * Reads the inputs of one run, and drops file contents: those of all runs may not fit in memory together. The files are
+ * read again when the run starts.
  */
 async function readItem(item: unknown): Promise<ItemInputs> {
   const given = await readRawInputs(item)
@@ -214,7 +214,7 @@ async function withItemName<T>(name: string, work: () => T | Promise<T>): Promis
     return await work()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    // a missing input of one run must not be passed to all runs
+    // the next step would give the missing input to all runs
     const missing = error.next?.type === 'give'
     throw reworded(
       error,

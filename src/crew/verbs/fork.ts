@@ -308,7 +308,7 @@ interface PlannedRun extends RunInputs, ForkPlan {
 }
 
 /**
- * Plans a new run. Rejects with RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE, or the errors of inputs of the tasks to execute.
+ * Plans a new run. Rejects with RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE, or the input errors of the tasks to execute.
  */
 export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
   const { definition: crew } = open

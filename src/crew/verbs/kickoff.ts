@@ -221,8 +221,8 @@ export async function kickoffPlan(
 }
 
 /**
- * Checks that a kickoff with these inputs would not be refused. Rejects with INPUT_MISSING, INPUT_UNKNOWN,
- * INPUT_INVALID, MODEL_INVALID or MODEL_KEY_MISSING.
+ * Checks in advance, as far as possible, that a kickoff with these inputs would not be refused. Rejects with
+ * INPUT_MISSING, INPUT_UNKNOWN, INPUT_INVALID, MODEL_INVALID or MODEL_KEY_MISSING.
  */
 export async function checkKickoff(open: OpenCrew, given: RawInputs, id: string | undefined): Promise<void> {
   const stored = given.gone.size > 0 && id !== undefined ? await storedInputs(open, id) : undefined

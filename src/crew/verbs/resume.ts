@@ -148,19 +148,19 @@ async function enterOpened(
   { check, onPlan, choices, claim }: EnterRequest,
 ): Promise<OpenedRun> {
   const { run } = state
-  const atRest = async (): Promise<OpenedRun> => {
+  const withoutHold = async (): Promise<OpenedRun> => {
     await hold?.release()
     return { state, hold: undefined }
   }
-  if (hold && claim && !claim.isDue && !isDue(state, engine.world.now().getTime())) return atRest()
+  if (hold && claim && !claim.isDue && !isDue(state, engine.world.now().getTime())) return withoutHold()
   if (!hold || state.status === 'completed') {
     await check?.(state)
     if (onPlan) await confirmPlan(onPlan, await resumePlan(engine, crew, state, choices))
     logStart(crew, run, 'already completed')
-    return atRest()
+    return withoutHold()
   }
   const resumption = await prepareResume(hold, crew, { ...choices, isClaimed: claim !== undefined })
-  if (!resumption) return atRest()
+  if (!resumption) return withoutHold()
   const { state: next, changes } = resumption
   await check?.(next)
   await checkExecutable(crew, next.inputs, isOpen(next), hasStarted(next))

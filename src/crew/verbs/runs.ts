@@ -82,8 +82,8 @@ export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string
 }
 
 /**
- * Finds the latest run. Rejects with RUN_HELD if a process executes it, since it may still do what the fork would do,
- * and with RUN_NOT_FOUND if there is none.
+ * Finds the latest run. Rejects with RUN_HELD if a process executes it, since that process may still do what the fork
+ * would do, and with RUN_NOT_FOUND if there is none.
  */
 export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<string> {
   const run = await findLatest(open, engine)

@@ -40,9 +40,9 @@ export const whenHeldPolicies = ['refuse', 'follow'] as const
 export interface WhenHeldOption {
   /**
    * What to do if another call, in this process or another, executes the run. `refuse`: reject with RUN_HELD. `follow`:
-   * wait for the result of that call; until then, `signal` stops the wait (RUN_HELD), not the run. If the process of
-   * that call dies, this call takes over the run, and its other options apply, such as `through` and `onQuestion`.
-   * Default: `refuse`.
+   * wait for the result of that call; `signal` then ends only the wait, with RUN_HELD. If the process of that call
+   * dies, this call takes over the run, and its other options apply, such as `through` and `onQuestion`. Default:
+   * `refuse`.
    */
   readonly whenHeld?: WhenHeld
 }

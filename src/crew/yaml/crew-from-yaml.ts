@@ -108,7 +108,7 @@ function crewFiles(folder: FileReference): YamlCrewFiles {
   return { agents: fileIn('agents.yaml'), tasks: fileIn('tasks.yaml') }
 }
 
-/** Refuses tasks without an agent. Unlike the crew itself, it knows lines and names. */
+/** Refuses tasks without an agent, as the crew itself does; but its message has lines and names of the file. */
 function checkAgents(
   { document }: TaskSource,
   tasksWithoutAgent: readonly YamlEntry[],

@@ -74,7 +74,7 @@ export function readFields(
   return problems.count === before ? all : undefined
 }
 
-interface FieldSearch {
+interface ReadOptions {
   readonly all: Options
   readonly seen: FieldsSoFar['seen']
   /** A field has a problem, which may be why an option is missing. */
@@ -84,7 +84,7 @@ interface FieldSearch {
 function checkRequired(
   { document, table }: EntryReader,
   entry: YamlEntry,
-  { all, seen, hasProblem }: FieldSearch,
+  { all, seen, hasProblem }: ReadOptions,
   refuse: Refuse,
 ): void {
   const required = requiredOptions(table)

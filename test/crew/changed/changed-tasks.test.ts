@@ -144,13 +144,13 @@ test('an earlier name of a task that another task has or had is refused when the
   const { code } = ledger()
   assert.throws(() => code({ book: { was: 'note' } }), {
     code: 'CREW_INVALID',
-    message: /task book was note, and so is task note/,
+    message: /task book has the earlier name note, which is now the name of a task/,
   })
   const twice = {
     tasks: ({ agent }: { agent: Agent }) =>
       ['a', 'b'].map((name) => new Task({ name, was: 'c', description: name, agent })),
   }
-  assert.throws(() => code(twice), { code: 'CREW_INVALID', message: /task b was c, and so was task a/ })
+  assert.throws(() => code(twice), { code: 'CREW_INVALID', message: /tasks b and a have the same earlier name, c/ })
 })
 
 test('two orphaned tasks are not both suggested to be the same new task', async () => {

@@ -294,6 +294,9 @@ test('a tool and a guardrail that kick off a crew cause one warning each, and th
     warnings.map((warning) => /started by ([^,]*),/.exec(warning)?.[1]),
     ['tool dig of task note', 'guardrail reviewed of task note'],
   )
-  assert.match(warnings[1] ?? '', /^run n-review, .* since only kickoffs of function tasks start child runs/)
+  assert.match(
+    warnings[1] ?? '',
+    /^run n-review, .* since only a kickoff inside the function of a task starts a child run/,
+  )
   assert.match(String(await crew.plan({ from: 'note' })), /Expected: unknown: note started runs that are not counted/)
 })
