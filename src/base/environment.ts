@@ -99,7 +99,7 @@ function positiveNumber(name: string): number | undefined {
   const value = read(name)
   if (value === undefined) return undefined
   const number = Number(value)
-  if (number > 0 && number <= longestSeconds) return number
+  if (number >= 0.001 && number <= longestSeconds) return number
   throw new RepriseError(
     'OPTION_INVALID',
     `the environment variable ${name} is ${JSON.stringify(value)}, not a number of seconds from 0.001 to ${longestSeconds}: set it to seconds, such as 30`,

@@ -99,12 +99,17 @@ export function collect(value: string, before: readonly string[] = []): readonly
 }
 
 export function wholeNumber(value: string): number {
-  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
-  throw new InvalidArgumentError('Give a whole number, 1 or higher.')
+  return readWholeNumber(value, 1)
 }
 
 export function wholeNumberOrZero(value: string): number {
-  return value === '0' ? 0 : wholeNumber(value)
+  return readWholeNumber(value, 0)
+}
+
+function readWholeNumber(value: string, least: number): number {
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : -1
+  if (number >= least) return number
+  throw new InvalidArgumentError(`Give a whole number, ${least} or higher.`)
 }
 
 function loginName(): string | undefined {

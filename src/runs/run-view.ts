@@ -105,7 +105,7 @@ export async function buildRunView(tree: RunTree, crew?: CrewDefinition): Promis
   }
 }
 
-/** What the code of the crew makes of a run. Without the code, nothing is stale, and orphaned is as of the last resume. */
+/** Compares a run with the code of its crew. Without it, nothing is stale, and `orphaned` is as of the last resume. */
 export async function comparedWithCode(
   { state, store }: RunTree,
   crew: CrewDefinition | undefined,

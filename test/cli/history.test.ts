@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { claims, filing, project, records } from './support.ts'
+import { claims, filing, project, records, terminal } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 
@@ -204,6 +204,22 @@ describe('commands about active runs', { concurrency: 4 }, () => {
     assert.equal(ended.code, 1)
     assert.match(ended.stderr, /^error: run open is completed, .*reprise replay --run open/)
     assert.match((await folder.reprise('resume', 'open', '--budget', 'tokens=x')).stderr, /--budget has "x" as tokens/)
+  })
+
+  test('edit keeps the text of an editor that fails after saving it, and uses that of one that does not', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
+    await folder.write('edit.sh', `echo '{"policy":"P-9","issue":"fire"}' > "$1"; exit $EDITOR_CODE`)
+    const edit = (code: string) =>
+      folder.start(['edit', 'open', 'facts'], { VISUAL: 'sh edit.sh', EDITOR_CODE: code }, terminal).ended()
+    const failed = await edit('3')
+    assert.equal(failed.code, 2)
+    const [, path = ''] =
+      /^error: sh edit\.sh ended with code 3, so nothing was done; your text is in (.+)\n$/.exec(failed.stderr) ?? []
+    assert.match(await readFile(path, 'utf8'), /P-9/)
+    const edited = await edit('0')
+    assert.equal(edited.code, 0, edited.stderr)
+    assert.match((await folder.reprise('show', 'open', '--task', 'facts')).stdout, /P-9/)
   })
 
   test('tail follows a run of another process until a third one cancels it', async () => {

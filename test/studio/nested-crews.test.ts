@@ -111,8 +111,8 @@ test('a run shows which of its tasks are stale after its code has changed', asyn
   const crewOf = (description: string): Crew =>
     new Crew({ name: 'notes', store, tasks: [new Task({ name: 'note', description, agent })] }).with({ model: script })
   const agent = new Agent({ role: 'Writer', goal: 'Write' })
-  await crewOf('Write a note').kickoff({ id: 'r' })
-  await using studio = await served({ crews: [crewOf('Write a long note')] })
+  await crewOf('Digest it').kickoff({ id: 'r' })
+  await using studio = await served({ crews: [crewOf('Digest all of it')] })
   const { stale } = await studio.get('GET /runs/{run}', '/runs/r')
   assert.deepEqual(
     stale.map(({ task }) => task),

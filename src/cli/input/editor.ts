@@ -1,5 +1,4 @@
-// Edits a task's output in the person's editor. The file with the text stays until the text was used, unless the editor
-// fails.
+// Edits a task's output in the person's editor. The file with a changed text stays until the text was used.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,12 +29,16 @@ export async function editOutput(store: Store, run: string, task: Task): Promise
   const out = process.stdout.isTTY ? 1 : 2
   const { status, error } = spawnSync(`${editor} ${shellWord(path)}`, { shell: true, stdio: [0, out, 2] })
   const after = readFileSync(path, 'utf8')
-  if (error || status !== 0 || after === before) {
-    discard()
-    const ended = `${editor} ended with ${error ? messageOf(error) : `code ${status}`}`
-    const why = error || status !== 0 ? ended : `the output of ${task.name} was not changed`
-    throw new UsageError(`${why}, so nothing was done; edit it again, or ${instead}`)
+  if (after === before) discard()
+  if (error || status !== 0) {
+    const why = `${editor} ended with ${error ? messageOf(error) : `code ${status}`}, so nothing was done`
+    const kept = after === before ? `edit it again, or ${instead}` : `your text is in ${path}`
+    throw new UsageError(`${why}; ${kept}`)
   }
+  if (after === before)
+    throw new UsageError(
+      `the output of ${task.name} was not changed, so nothing was done; edit it again, or ${instead}`,
+    )
   // editors end the last line, even if the output did not
   const text = before.endsWith('\n') ? after : after.replace(/\n$/, '')
   return { text, path, discard }

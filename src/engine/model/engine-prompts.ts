@@ -1,4 +1,4 @@
-// The engine's own prompts. Those of agents and tasks are in crew/define/task-prompts.ts.
+// The engine's own prompts. Those of agents and tasks are in crew/define/define-agent.ts.
 import type { PinnedText } from '../../journal/entries.ts'
 
 export function refusedAnswer(reason: string): string {

@@ -1,5 +1,5 @@
 // Takes one turn of an attempt: one model call, from the recorded conversation to the recorded reply. A conversation
-// longer than the agent's `contextTokens` is summarised first. One that the provider refuses as too long is summarised
+// longer than the agent's `contextTokens` is summarised first. If the provider refuses it as too long, it is summarised
 // and sent once more.
 import type { PinnedRequest, ChatMessage } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
