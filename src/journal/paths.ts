@@ -58,7 +58,7 @@ export function attemptNumber(path: string): number {
 }
 
 /**
- * The address of a child run in its tree: `research` for `research#1`, `chapters/intro` for `chapters#2/1.0/intro#1`.
+ * The address of a child run in its parent: `research` for `research#1`, `chapters/intro` for `chapters#2/1.0/intro#1`.
  */
 export function childAddress(task: string, attempt: string): string {
   return [task, ...attemptsOnPath(attempt).slice(1).map(childName)].join('/')

@@ -1,5 +1,5 @@
 // Makes text safe for a terminal. Text from models, tools and inputs may contain sequences that move the cursor, rename
-// the window or change the clipboard, so everything that is printed passes through `plain`.
+// the window or change the clipboard, so everything that is printed at a terminal passes through `plain`.
 import { stripVTControlCharacters } from 'node:util'
 import { columns, cutToWidth } from './columns.ts'
 

@@ -5,14 +5,14 @@ import type { ServedCrew } from './served.ts'
 
 type Clock = Pick<World, 'now' | 'sleep'>
 
-/** Longest sleep: meanwhile, the clock may be set or the machine suspended. */
+/** Longest sleep, since the clock may be set or the machine suspended during it. */
 const maxWaitMs = 60_000
-/** Pause after a run could not be enqueued. */
+/** How long to wait before trying again, if a run could not be enqueued. */
 const retryMs = 30_000
 
 export interface ScheduleKeeper {
   readonly isEmpty: boolean
-  /** Enqueues missing runs and returns the time of the next check, in ms since 1970. Never rejects. */
+  /** Enqueues missing runs and returns the time of the next check, in ms since 1970. */
   keep(): Promise<number>
 }
 

@@ -19,7 +19,7 @@ interface MigrationResult {
   readonly store: string
   /** The layout number before; null if the store did not exist. */
   readonly before: number | null
-  /** The layout number now; null if the store still does not exist. */
+  /** The layout number of this code; null if the store does not exist. */
   readonly layout: number | null
 }
 

@@ -158,8 +158,8 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 }
 
 /**
- * Returns the step to advise. For a completed run, a retry of its failed tasks if it has any, else a replay from the
- * shown task, or from the last one, which costs least.
+ * Returns the step to advise. For a completed run: a replay from the shown task; without a shown task, a retry of
+ * failed tasks, or else a replay from the last task, which costs least.
  */
 function nextStep(
   { runId, status, why, lives, failures, tasks, orphaned }: RunView,

@@ -30,7 +30,7 @@ export function checkSameInputs(state: RunState, given: RawInputs): void {
   })
 }
 
-/** Checks an existing run with the id of a fork. Rejects with INPUTS_DIFFER if it does not come from the same call. */
+/** Checks the run that already has the id of a fork. Rejects with INPUTS_DIFFER if another call made it. */
 export async function checkSameOrigin(store: Store, state: RunState, request: NewRunRequest): Promise<void> {
   const other = await otherOrigin(store, state, request)
   if (other === undefined) return
@@ -44,9 +44,9 @@ async function otherOrigin(store: Store, state: RunState, request: NewRunRequest
   if (!parent) return 'is not a fork'
   if (run !== undefined && run !== parent.run) return `was forked from run ${parent.run}`
   if (run !== undefined && (await isAnotherRun(store, parent)))
-    return `was forked from another run ${run}, which was deleted`
+    return `was forked from an earlier run ${run}, deleted since`
   if (parent.from !== from?.name)
-    return parent.from === undefined ? 'was forked without from' : `was forked from task ${parent.from} on`
+    return parent.from === undefined ? 'was forked without `from`' : `was forked from its task ${parent.from}`
   const before = state.given ?? state.inputs
   const inputs = resolveInputs(request.given, before, true)
   const names = Object.keys(inputs).filter(

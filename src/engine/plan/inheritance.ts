@@ -67,7 +67,7 @@ export async function findStoredOutput(
   return {
     ...found,
     offered: false,
-    reasons: [`it was made from the same inputs, texts and code at ${found.output.completedAt}`],
+    reasons: [`it was made at ${found.output.completedAt} from the same inputs, texts and code`],
   }
 }
 
@@ -107,7 +107,7 @@ async function isStillValid(task: TaskDefinition, output: StoredOutput, given: T
   return fields.length === 0 && (await schemaMismatch(task, output)) === undefined
 }
 
-// Stale outputs: made from other code, inputs or earlier outputs than today's.
+// Stale outputs: the code, the inputs or the outputs of earlier tasks have changed since they were made.
 
 export interface StaleTask {
   readonly task: string

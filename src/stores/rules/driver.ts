@@ -45,7 +45,7 @@ export interface Driver<Connection> {
   deleteRun(connection: Connection, run: RunId): Promise<RunId[]>
 }
 
-/** Builds a store that wakes the watchers after every change. */
+/** Builds a store that wakes the watchers after every write, release and message. */
 export function driverStore<Connection extends { readonly url: string }>(
   driver: Driver<Connection>,
   connection: Connection,
@@ -123,7 +123,7 @@ export type AppliedMigrations = ReadonlyMap<number, string>
 /**
  * Returns the known migrations that a database lacks. Throws STORE_INVALID if it has a migration older than all known
  * ones, or with another checksum. Newer migrations are ignored: the caller checks whether they allow this code to
- * write. `alternative` ends the advice of the error.
+ * write. The error ends with `alternative`, such as "or move the file aside".
  */
 export function migrationsToApply(
   known: readonly Migration[],

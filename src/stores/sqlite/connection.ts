@@ -142,7 +142,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   const { sql } = database
   const queue: Job[] = []
   let scheduled = false
-  /** Whether the next group uses savepoints, since a write of the last one failed. */
+  /** True after a group in which a write failed: the next group uses savepoints. */
   let usesSavepoints = false
   let waiting: { since: number; tries: number } | undefined
   let whenIdle = Promise.withResolvers<void>()
@@ -189,7 +189,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     else whenIdle.resolve()
   }
 
-  /** Another process is writing: schedules another try. False once the wait is over. */
+  /** Another process is writing: schedules another try. Returns false after `lockWaitMs`. */
   function waitForLock(): boolean {
     waiting ??= { since: performance.now(), tries: 0 }
     if (performance.now() - waiting.since > lockWaitMs) return false

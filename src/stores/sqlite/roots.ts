@@ -74,7 +74,7 @@ export function changeRoot({ sql, now }: Connection, root: ReadyRecord, change: 
   )
 }
 
-/** Columns for the last entry when the row was written, in the order of `endValues`. */
+/** Columns that say which entry was the last one when the row was written, in the order of `endValues`. */
 export const endColumns: readonly string[] = ['last_seq', 'last_hash']
 
 export function endValues(batch: Batch): [number, string] {
@@ -82,7 +82,7 @@ export function endValues(batch: Batch): [number, string] {
   return [seq, hash]
 }
 
-/** The columns of a new row that decide when the run is offered. A child run is never offered. */
+/** The columns of a row that decide when the run is offered to workers. A child run is never offered. */
 export type RowReady = Pick<ReadyRecord, 'due_at' | 'waiting' | 'tries'> & { readonly ready_at: number | null }
 export const neverReady: RowReady = { due_at: null, waiting: 0, tries: 0, ready_at: null }
 

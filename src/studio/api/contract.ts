@@ -110,7 +110,7 @@ export interface Responses {
 
   /** Responds as soon as the run is stored. The events of the run report its progress. */
   'POST /crews/{crew}/runs': StartedRun
-  /** The studio executes the run if the code of the crew is loaded; otherwise a worker does. */
+  /** Without the code of the crew, or with `how: 'queue'`, a worker executes the run, otherwise the studio does. */
   'POST /runs/{run}/resume': StartedRun
   'POST /runs/{run}/replay': StartedRun
   'POST /runs/{run}/fork': StartedRun
@@ -179,7 +179,7 @@ export interface Studio {
   readonly crews: readonly string[]
   /** Whether the studio has tokens, so that the page can log out. */
   readonly tokens: boolean
-  /** The default `by` of answers and actions: the user who started the studio, if known. */
+  /** Who signs answers and actions: the name from `authorize`, else the user who started the studio, if known. */
   readonly by?: string
 }
 
@@ -192,7 +192,7 @@ export interface Questions {
 
 /**
  * An open question with everything needed to decide it. The last task of `asking` is the one that asks; the tasks
- * before it, outermost first, are those whose child runs lead to it. Each has its inputs and earlier outputs.
+ * before it, outermost first, are those whose child runs lead to it. Each comes with the inputs and outputs of its run.
  */
 export type QuestionView = WaitingQuestion & {
   /** The required and optional fields of each decision. Every decision also accepts `note`. */
@@ -207,7 +207,7 @@ export interface AnswerResult {
   /** The questions of the run that are still open. */
   readonly questions: readonly OpenQuestion[]
   /**
-   * What continues the run, or for a child run its root run. `here`: this studio, which executed the run last.
+   * What continues the run (for a child run: its root run). `here`: this studio, which executed the run last.
    * `worker`: another process holds the run, or a worker will execute it. Undefined: the run needs more answers or a
    * resume, or has ended.
    */
@@ -266,8 +266,8 @@ export interface TaskDetail extends Omit<TaskView, 'messages'> {
  * Server-sent events of a run. The name of an event is its `type`, its data is JSON. The id of an entry's event is the
  * entry's sequence number; to continue after a disconnect, send it as `Last-Event-ID` or `after`. Deltas come between
  * entries, but only while this studio executes the run. `caught-up` comes once, after the history of a run in progress.
- * When the run rests, `end` is the last event; `GET /changes` announces when to connect again. The response is 204 if
- * nothing will ever follow `after`.
+ * When the run is suspended or has ended, `end` is the last event; `GET /changes` announces when to connect again. The
+ * response is 204 if nothing will ever follow `after`.
  */
 export type RunStream = Entry | Delta | CaughtUpEvent | EndEvent | ({ readonly type: 'error' } & Failure)
 

@@ -4,8 +4,8 @@ import { digest } from '../../journal/hash.ts'
 import type { Lane } from '../../stores/store.ts'
 
 /**
- * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, which nearly every queue allows. All other
- * characters become `_`, and a digest is added to keep such names unique.
+ * `reprise.claims`, `reprise.claims.v2`: only characters that nearly every queue allows. In crew and version,
+ * characters other than letters, digits, `_` and `-` become `_`, and a digest is added to keep such names unique.
  */
 export function queueName({ crew, version }: Omit<Lane, 'format'>): string {
   const parts = [crew, ...(version === '' ? [] : [`v${version}`])]

@@ -48,8 +48,9 @@ export async function checkSignature(
   }
   const ageMs = Math.abs(now - at)
   if (ageMs > maxAgeMs) {
-    const off = `${Math.round(ageMs / 1_000)} seconds ${at > now ? 'from now' : 'ago'}`
-    const words = `the call was signed ${off} by the clock here, more than the allowed ${maxAgeMs / 1_000}; sign it when you send it, set the clocks, or raise maxAgeSeconds of the handler`
+    const seconds = Math.round(ageMs / 1_000)
+    const off = at > now ? `is dated ${seconds} seconds in the future` : `was signed ${seconds} seconds ago`
+    const words = `by the clock here, the call ${off} (at most ${maxAgeMs / 1_000} are allowed); sign it when you send it, set the clocks, or raise maxAgeSeconds of the handler`
     throw new RepriseError('CALL_REFUSED', words)
   }
   return { id, at }
