@@ -1,5 +1,5 @@
 // The part of a stack that is useful to users: where their own code threw. Leaves out the frames of Node and Reprise,
-// callers outside the user's code, and frames of libraries, except where a library threw. The result is stored with the
+// and everything that called Reprise. Of the frames of libraries, keeps only the one that threw. The result is stored with the
 // run, so its length is limited, and it contains no messages.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const maxFrames = 8
 const maxFrameLength = 300
 
 interface Frame {
-  /** `async lookup`; empty at the top of a module. */
+  /** `async lookup`; empty for an anonymous function and at the top of a module. */
   readonly name: string
   /** As the JavaScript engine shows it: a URL, a path, or something like `node:internal/timers`. */
   readonly file: string

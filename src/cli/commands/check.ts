@@ -16,7 +16,8 @@ import type { Format } from '../output/terminal.ts'
 const formats: { readonly [outcome in CheckOutcome]?: Format } = { orphaned: 'red', refused: 'red', stale: 'yellow' }
 
 export const checkCommand: Command = {
-  declare: (command) => command.argument('[file...]', 'the modules that export the crews (default: as for run)'),
+  declare: (command) =>
+    command.argument('[file...]', 'the modules that export the crews (default: the file that run loads)'),
   examples: ['reprise check claims.ts letters.ts'],
   action: check,
 }
@@ -48,7 +49,7 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
     )
   const [first] = stranded
   if (first?.outcome === 'orphaned') {
-    const words = 'add the earlier names of renamed tasks (was), or decide for each run'
+    const words = 'if tasks were renamed, declare their earlier names with the option `was`, or decide for each run'
     const plan = commands.advice({
       type: 'command',
       to: 'print the plan of the first one',

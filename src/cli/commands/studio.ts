@@ -30,7 +30,10 @@ interface StudioOptions {
 export const studioCommand: Command<StudioOptions> = {
   declare: (command) =>
     command
-      .argument('[file...]', 'the modules that export the crews, to start, replay and fork runs (default: as for run)')
+      .argument(
+        '[file...]',
+        'the modules that export the crews, to start, replay and fork runs (default: the file that run loads)',
+      )
       .option('--no-crews', 'load no code: look, answer, cancel, and leave the rest to workers')
       .option('--port <number>', 'port to serve it on; 0 takes a free one (default: 4400)', wholeNumberOrZero)
       .option('--host <address>', 'address to serve it on (default: 127.0.0.1, only this machine)')

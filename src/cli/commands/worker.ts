@@ -31,7 +31,7 @@ interface WorkerOptions {
 export const workerCommand: Command<WorkerOptions> = {
   declare: (command) =>
     command
-      .argument('[file...]', 'the modules that export the crews to serve (default: as for run)')
+      .argument('[file...]', 'the modules that export the crews to serve (default: the file that run loads)')
       .option('--name <name>', 'name of this worker in lists of runs; in a container, use "$HOSTNAME"')
       .option('--concurrency <number>', 'how many runs at once (default: 10)', wholeNumber)
       .option('--once', 'execute what is ready, then exit')

@@ -43,7 +43,7 @@ export function generatedFileWords(file: GeneratedFile): string {
   return `${file.mediaType}, ${where}`
 }
 
-/** Describes what the model was sent instead of a result. Files are described by type, and by size or URL. */
+/** Describes what the model received in place of the tool's own result. Files are named by type, and size or URL. */
 export function sentWords(sent: SentResult): string {
   if (sent.type === 'parts') return sent.parts.map(partWords).join('\n')
   return sent.type === 'denied' ? `denied: ${sent.reason ?? ''}` : readable(sent.value)

@@ -31,7 +31,7 @@ export interface LoadAgentsOptions<Name extends string = string> {
 }
 
 /**
- * Loads the agents of a file, by name. Throws CREW_INVALID with file, line and field of all mistakes, or OPTION_UNKNOWN
+ * Loads the agents of a file, by name. Throws CREW_INVALID with file, line and field of each mistake, or OPTION_UNKNOWN
  * if the file lacks one of `names`.
  */
 export function loadAgents<const Name extends string = string>(

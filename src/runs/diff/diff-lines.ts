@@ -8,7 +8,7 @@ export interface DiffLine {
 }
 
 const width = 80
-/** The most printed lines for one line of text. */
+/** How many rows one line of text may take before the rest is left out. */
 const rowLimit = 8
 
 export function titleLine(text: string): DiffLine[] {
