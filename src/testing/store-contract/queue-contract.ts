@@ -184,7 +184,7 @@ export function queueContract(under: StoreUnderTest): void {
     },
   )
 
-  check('claims the requested run from a dead process', under, async ({ store }) => {
+  checkIf('takeover', 'claims the requested run from a dead process', under, async ({ store }) => {
     await started(store, 'asked', deadOwner())
     await started(store, 'other', deadOwner())
     assert.deepEqual(await claimOnly(store, 'asked'), ['asked'])
