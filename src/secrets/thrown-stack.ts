@@ -1,6 +1,6 @@
 // The part of a stack that is useful to users: where their own code threw. Leaves out the frames of Node and Reprise,
-// and everything that called Reprise. Of the frames of libraries, keeps only the one that threw. The result is stored
-// with the run, so its length is limited, and it contains no messages.
+// and everything that called Reprise. Of a library, keeps only the frame that threw. The result is stored with the run,
+// so its length is limited, and it contains no messages.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RepriseError } from '../base/errors.ts'
