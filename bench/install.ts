@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFile, mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { embedValues } from '../scripts/embed-values.ts'
 
 export async function install(folder: string): Promise<void> {
   const checkout = join(import.meta.dirname, '..')
@@ -14,4 +15,5 @@ export async function install(folder: string): Promise<void> {
   await copyFile(join(checkout, 'package.json'), join(reprise, 'package.json'))
   const build = ['-p', join(checkout, 'tsconfig.build.json'), '--outDir', join(reprise, 'dist')]
   execFileSync(join(modules, '.bin/tsc'), build, { stdio: 'inherit' })
+  await embedValues(join(reprise, 'dist'))
 }
