@@ -232,7 +232,7 @@ describe('a run with the id of a deleted parent', () => {
     await crew.kickoff({ id: 'parent' })
     await assert.rejects(crew.fork({ runId: 'parent', id: 'fork' }), {
       code: 'INPUTS_DIFFER',
-      message: /forked from another run parent, which was deleted/,
+      message: /forked from an earlier run parent, deleted since/,
     })
   })
 
