@@ -86,13 +86,19 @@ export async function* poster(store: Store, owner: Owner, run: string, id: strin
   if (lease === undefined) return
   const top = (await tell(store, root)) as Told
   if (run !== root && top.status === 'suspended' && !top.woken) yield* append(store, lease, root, ['woken'])
-  yield* record(store, lease, run)
+  // a message for the child of a suspended root is left: it alone makes the root ready
+  yield* recordOwn(store, lease, run)
   await store.release(lease)
   yield
 }
 
 /** The holder of a root records the messages for it and its child runs. */
 async function* record(store: Store, lease: Lease, run: string): Process {
+  yield* recordOwn(store, lease, run)
+  if (run === lease.run) yield* recordOwn(store, lease, childOf(run))
+}
+
+async function* recordOwn(store: Store, lease: Lease, run: string): Process {
   const told = await tell(store, run)
   const taken = (await store.inbox(run)).map(({ id }) => id)
   if (told !== undefined && taken.length > 0 && !isEnded(told.status)) {
@@ -104,7 +110,6 @@ async function* record(store: Store, lease: Lease, run: string): Process {
       taken,
     )
   }
-  if (run === lease.run) yield* record(store, lease, childOf(run))
 }
 
 /** Whether it is completed: not while a message waits. */
