@@ -2,9 +2,8 @@
 // then usually calls its verb in verbs/.
 import { noteUncountedRun } from '../engine/task/function-call.ts'
 import type { CrewDefinition } from '../engine/definition.ts'
-import { backtestName } from '../read/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
-import { prune, type PruneResult, type PruneLimits } from '../runs/prune.ts'
+import { pruneCrew, type PruneResult, type PruneLimits } from '../runs/prune.ts'
 import { checkRunId } from '../read/row-summary.ts'
 import type { Prices } from '../models/cost.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
@@ -305,10 +304,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
    * for `status`: completed, cancelled and failed. Never deletes a run while a process executes it.
    */
   async prune(limits: PruneLimits): Promise<PruneResult> {
-    const engine = await this.#open.engine()
-    const own = await prune(engine, { crew: this.name }, limits)
-    const tests = await prune(engine, { crew: backtestName(this.name) }, limits)
-    return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
+    return pruneCrew(await this.#open.engine(), this.name, limits)
   }
 
   /**

@@ -12,10 +12,10 @@ import { openEngine, realWorld } from '../engine/world.ts'
 import { text } from '../base/options.ts'
 import { follow, type EventIterator } from '../read/follow.ts'
 import { checkRunId } from '../read/row-summary.ts'
-import { prune, type PruneLimits, type PruneResult } from '../runs/prune.ts'
+import { pruneCrew, type PruneLimits, type PruneResult } from '../runs/prune.ts'
 import { viewRun, type RunView } from '../runs/run-view.ts'
 import type { Patience } from '../stores/patient-store.ts'
-import type { RunFilter, Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
 import { openCrewStore } from './open-crew.ts'
 
 export interface Runs extends AsyncDisposable {
@@ -28,8 +28,11 @@ export interface Runs extends AsyncDisposable {
    * run with that id.
    */
   import(source: string | AsyncIterable<string>, options?: ImportOptions): Promise<ImportedRun>
-  /** Deletes runs that match the filter and every limit. Default status: completed, cancelled and failed. */
-  prune(filter: Omit<RunFilter, 'status'>, limits: PruneLimits): Promise<PruneResult>
+  /**
+   * Deletes the runs of a crew and its backtests, or of all crews, that match every limit. Default status: completed,
+   * cancelled and failed.
+   */
+  prune(crew: string | undefined, limits: PruneLimits): Promise<PruneResult>
 }
 
 /** A run of any crew. Every method rejects with RUN_NOT_FOUND if the run does not exist. */
@@ -100,7 +103,7 @@ export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () =
     },
     import: (source, options) =>
       typeof source === 'string' ? importRunFromFile(engine, source, options) : importRun(engine, source, options),
-    prune: (filter, limits) => prune(engine, filter, limits),
+    prune: (crew, limits) => pruneCrew(engine, crew, limits),
     [Symbol.asyncDispose]: close,
   }
 }

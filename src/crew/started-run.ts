@@ -7,6 +7,7 @@ import { toRunTree, type RunTree } from '../runs/run-view.ts'
 import type { OpenCrew } from './open-crew.ts'
 import { type RunResult, storedResultOf } from './result/result.ts'
 import { wakeRun } from './queue/dispatcher.ts'
+import { parentRunId } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { OpenedRun } from '../engine/run/resume-run.ts'
 import type { ActiveKickoff } from '../engine/task/kickoff-child.ts'
@@ -82,10 +83,11 @@ export function executeHere(
 }
 
 function warnOfStale(crew: CrewDefinition, { runId, stale }: RunResult): void {
-  const next = { type: 'refresh', runId } as const
   for (const { task, reasons } of stale) {
     const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
-    warnOf(crew, { facts, next })
+    // a child run has no new run of its own
+    if (parentRunId(runId) === undefined) warnOf(crew, { facts, next: { type: 'refresh', runId } })
+    else crew.logger.warn(facts)
   }
 }
 

@@ -5,6 +5,7 @@ import { allRows } from '../read/all-rows.ts'
 import { runExists, deleteIfFree, runTreeRows } from '../engine/history/delete-run.ts'
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
+import { backtestName } from '../read/backtest-name.ts'
 import { newestFirst, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
@@ -32,6 +33,14 @@ export interface PruneResult {
   /** Ids of runs that were kept because a process is executing them. */
   readonly held: readonly string[]
   readonly dryRun: boolean
+}
+
+/** Prunes the runs of a crew and of its backtests, or of all crews. Rejects as `prune` does. */
+export async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<PruneResult> {
+  if (crew === undefined) return prune(engine, {}, limits)
+  const own = await prune(engine, { crew }, limits)
+  const tests = await prune(engine, { crew: backtestName(crew) }, limits)
+  return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
 }
 
 /** Rejects with OPTION_INVALID, before anything is deleted, if there is no limit or an invalid one. */

@@ -217,6 +217,9 @@ describe('commands about active runs', { concurrency: 4 }, () => {
     const [, path = ''] =
       /^error: sh edit\.sh ended with code 3, so nothing was done; your text is in (.+)\n$/.exec(failed.stderr) ?? []
     assert.match(await readFile(path, 'utf8'), /P-9/)
+    const gone = await folder.start(['edit', 'open', 'facts'], { VISUAL: 'rm' }, terminal).ended()
+    assert.equal(gone.code, 2)
+    assert.match(gone.stderr, /^error: the output of facts was not changed, so nothing was done/)
     const edited = await edit('0')
     assert.equal(edited.code, 0, edited.stderr)
     assert.match((await folder.reprise('show', 'open', '--task', 'facts')).stdout, /P-9/)

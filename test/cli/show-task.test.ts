@@ -102,7 +102,7 @@ export const crew = new Crew({ name: 'scouts', tasks: [new Task({ name: 'find', 
     )
     assert.match(task.stdout, /│ raw bytes\n {4}the model was sent\n {4}│ A door\n {4}│ image\/gif, 2 bytes$/m)
     const prompts = await folder.reprise('show', 'first', '--prompts')
-    assert.match(prompts.stdout, /^ {2}tool web \(test\.web, executed by the provider\)\n {2}│ \{"depth":2\}$/m)
+    assert.match(prompts.stdout, /^ {2}tool web \(test\.web, defined by the provider\)\n {2}│ \{"depth":2\}$/m)
   })
 
   test('show --prompts prints system, tools and messages of each step, and for later steps the additions', async () => {

@@ -89,7 +89,7 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
     concurrency,
     async (row) => {
       try {
-        const run = await copyChosen(source, row, () => copier(row.run, dryRun))
+        const run = await copyChosen(source, row, copier, dryRun)
         progress.onRun(run)
         return run
       } catch (error) {
@@ -123,12 +123,12 @@ async function openDisposable(url: string): Promise<AsyncDisposable & { readonly
   return { store, [Symbol.asyncDispose]: () => store.close() }
 }
 
-async function copyChosen(source: Store, chosen: RunRow, copyRun: () => ReturnType<RunCopier>): Promise<CopiedRun> {
+async function copyChosen(source: Store, chosen: RunRow, copier: RunCopier, dryRun: boolean): Promise<CopiedRun> {
   const { run: runId, crew } = chosen
   // read before the copy, which suspends the run in the first store
   const status = await rowStatus(source, chosen)
   try {
-    const { row, ...copied } = await copyRun()
+    const { row, ...copied } = await copier(runId, dryRun)
     return { runId, crew, status: endedStatus(row) ?? status, ...copied }
   } catch (error) {
     if (!RepriseError.isInstance(error) || !runErrors.has(error.code)) throw error

@@ -1,9 +1,7 @@
 // `reprise prune`: deletes old runs of one crew or of all.
 import { Option } from 'commander'
 import { statusesOption, wholeNumberOrZero, storeFileArgument, readMoment } from '../options.ts'
-import type { Runs } from '../../crew/open-runs.ts'
-import { backtestName } from '../../read/backtest-name.ts'
-import type { PruneResult, PruneLimits } from '../../runs/prune.ts'
+import type { PruneResult } from '../../runs/prune.ts'
 import type { RunOutline } from '../../runs/summary.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
@@ -62,7 +60,7 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
   }
   const asks = !dryRun && !yes && canAsk()
   if (dryRun || asks || (all && !yes)) {
-    const found = await pruneCrew(runs, crew, { ...limits, dryRun: true })
+    const found = await runs.prune(crew, { ...limits, dryRun: true })
     if (dryRun || found.runs.length === 0) return reportPrune(invocation, { ...found, dryRun })
     const what = `${plural(found.runs.length, 'run')}${whose} in ${runs.store.url}`
     if (!asks)
@@ -75,15 +73,7 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
       return exitCodes.usage
     }
   }
-  return reportPrune(invocation, await pruneCrew(runs, crew, limits), asks)
-}
-
-/** Deletes runs of a crew, and of its backtests. */
-async function pruneCrew(runs: Runs, crew: string | undefined, limits: PruneLimits): Promise<PruneResult> {
-  if (crew === undefined) return runs.prune({}, limits)
-  const own = await runs.prune({ crew }, limits)
-  const tests = await runs.prune({ crew: backtestName(crew) }, limits)
-  return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
+  return reportPrune(invocation, await runs.prune(crew, limits), asks)
 }
 
 function reportPrune(

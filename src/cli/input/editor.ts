@@ -1,6 +1,6 @@
 // Edits a task's output in the person's editor. The file with a changed text stays until the text was used.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Task } from '../../crew/task.ts'
@@ -28,7 +28,8 @@ export async function editOutput(store: Store, run: string, task: Task): Promise
   // the editor needs the terminal, even if the standard output is a file
   const out = process.stdout.isTTY ? 1 : 2
   const { status, error } = spawnSync(`${editor} ${shellWord(path)}`, { shell: true, stdio: [0, out, 2] })
-  const after = readFileSync(path, 'utf8')
+  // a person who deletes the file wants no change
+  const after = existsSync(path) ? readFileSync(path, 'utf8') : before
   if (after === before) discard()
   if (error || status !== 0) {
     const why = `${editor} ended with ${error ? messageOf(error) : `code ${status}`}, so nothing was done`

@@ -42,7 +42,7 @@ function printHead(channel: Channel, { settings, tools, output, system }: SentPr
   if (Object.keys(settings).length > 0) channel.line({ text: '  settings ', format: 'cyan' }, JSON.stringify(settings))
   for (const tool of tools) {
     const { name, description, schema, provider } = tool
-    head(provider ? `tool ${name} (${provider.id}, executed by the provider)` : `tool ${name}`)
+    head(provider ? `tool ${name} (${provider.id}, defined by the provider)` : `tool ${name}`)
     printBlock(channel, '  ', provider ? readable(provider.args) : `${description}\n${readable(schema)}`)
   }
   if (output !== undefined) {

@@ -46,7 +46,7 @@ async function otherOrigin(store: Store, state: RunState, request: NewRunRequest
   if (run !== undefined && (await isAnotherRun(store, parent)))
     return `was forked from an earlier run ${run}, deleted since`
   if (parent.from !== from?.name)
-    return parent.from === undefined ? 'was forked without `from`' : `was forked from its task ${parent.from}`
+    return parent.from === undefined ? 'was forked without `from`' : `was forked from task ${parent.from}`
   const before = state.given ?? state.inputs
   const inputs = resolveInputs(request.given, before, true)
   const names = Object.keys(inputs).filter(

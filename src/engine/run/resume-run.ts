@@ -142,7 +142,7 @@ export async function prepareResume(
     const error = tasksChangedError(crew, state.run, orphaned, decisions)
     if (!isClaimed && !isChild) throw error
     // the caller's decisions are not recorded here, so a parked child run records its orphaned tasks as if undecided
-    const parked = isChild ? (await compareTasks(crew, state, {}, engine.store)).orphaned : orphaned
+    const parked = isChild ? (await compareTasks(crew, state, {}, engine.store, compared.readChild)).orphaned : orphaned
     await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned: parked }])
     // for a child run, the parent reports it
     if (!isChild) warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })

@@ -289,3 +289,29 @@ test('a resume that decides about one of two orphaned tasks of a kickoff names b
   await crew.resume('r', { renamed: next.renamed })
   assert.equal(paid.length, 2)
 })
+
+test('a stale task of a kicked-off run is warned about, without a command that only its own crew could execute', async () => {
+  const store = newStore()
+  const warnings: string[] = []
+  const logger = { ...quiet, warn: (words: string) => void warnings.push(words) }
+  let paid = 0
+  const ended: string[] = []
+  const crewOf = (pays: { readonly name: string; readonly was?: string }, on = store) => {
+    const pay = new Task({ ...pays, run: () => `paid ${++paid}` })
+    const look = new Task({ name: 'look', effect: 'read', context: [pay], run: () => 'seen' })
+    const end = new Task({ name: 'end', effect: 'read', run: () => ended.push('end') })
+    const inner = new Crew({ name: 'inner', tasks: [pay, look, end], logger })
+    const all = new Task({ name: 'all', effect: 'idempotent', run: async () => String(await inner.kickoff()) })
+    return new Crew({ name: 'outer', tasks: [all], store: on, logger: quiet })
+  }
+  for (let entry = 3; ended.length === 0; entry++) {
+    await store.delete('r').catch(() => undefined)
+    paid = 0
+    await dieAt(store, { at: `after:${entry}` }, (mortal) => crewOf({ name: 'pay' }, mortal).kickoff({ id: 'r' }))
+  }
+  await crewOf({ name: 'paid', was: 'pay' }).resume('r')
+  assert.equal(paid, 1)
+  const stale = warnings.filter((words) => words.includes('task look is stale'))
+  assert.equal(stale.length, 1)
+  assert.doesNotMatch(stale.join(), /refresh/)
+})

@@ -53,7 +53,7 @@ describe('replay', () => {
     assert.equal(model.calls.length, calls)
     await assert.rejects(crew.replay('join', { id: 'mine' }), {
       code: 'INPUTS_DIFFER',
-      message: /run mine was forked from its task end; use another id/,
+      message: /run mine was forked from task end; use another id/,
     })
     await assert.rejects(crew.replay('end', { id: 'mine', inputs: { reader: 'Bob' } }), {
       code: 'INPUTS_DIFFER',
