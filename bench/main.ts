@@ -10,6 +10,7 @@ import { benchConcurrent } from './concurrent.ts'
 import { benchDispatchLatency } from './dispatch/dispatch-latency.ts'
 import { benchDispatchTakeover } from './dispatch/dispatch-takeover.ts'
 import { benchDispatchThroughput } from './dispatch/dispatch-throughput.ts'
+import { benchFlows } from './flows.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
 import { benchImport } from './import.ts'
@@ -40,6 +41,7 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   concurrent: benchConcurrent,
   size: benchSize,
   resume: benchResume,
+  flows: benchFlows,
   many: benchMany,
   history: benchHistory,
   streaming: benchStreaming,

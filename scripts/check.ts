@@ -13,6 +13,7 @@ const steps: readonly Step[] = [
   { command: 'tsc', imports: 'types of tests and examples' },
   { command: 'tsc -p tsconfig.build.json --noEmit' },
   { command: 'tsc -p examples/chat/page', imports: "types of the chat's page" },
+  { command: 'tsc -p examples/conversation/page', imports: "types of the conversation's page" },
   { command: 'tsc -p src/studio/web' },
   { command: 'oxlint --type-aware --deny-warnings', imports: 'lint, which reads types' },
   { command: 'oxfmt --check' },

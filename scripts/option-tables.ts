@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { agentTable } from '../src/crew/options/agent-options.ts'
 import { crewTable } from '../src/crew/options/crew-options.ts'
 import { taskRows } from '../src/crew/options/task-table.ts'
+import { flowTable } from '../src/crew/options/flow-options.ts'
 import type { Option } from '../src/base/options.ts'
 import { toolTable } from '../src/tools/tool-options.ts'
 
@@ -13,6 +14,7 @@ export const optionRows: { readonly [object: string]: Rows } = {
   agent: agentTable.options,
   task: taskRows,
   crew: crewTable.options,
+  flow: flowTable.options,
   tool: toolTable.options,
 }
 

@@ -3,14 +3,27 @@
 import './base/node-version.ts'
 
 export { Agent } from './crew/agent.ts'
+export { chat, type Chat, type ChatOptions } from './crew/chat/chat.ts'
+export type {
+  Conversation,
+  ConversationMessage,
+  ForkConversationOptions,
+  Reply,
+  SendMessageOptions,
+} from './crew/chat/conversation.ts'
 export { Crew } from './crew/crew.ts'
+export { Flow } from './crew/flow/flow.ts'
 export { file, type InputFile } from './crew/file.ts'
 export { Run, type RunPromise } from './crew/run.ts'
 export { Task } from './crew/task.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './base/errors.ts'
 export { defaultModel, type LanguageModel } from './models/resolve/resolve-model.ts'
-export { tool, type Effect, type Tool, type ToolContext, type Tools } from './tools/tool.ts'
+export { tool, type Effect, type Settlement, type Tool, type ToolContext, type Tools } from './tools/tool.ts'
 
+export type { AgentKickoffOptions } from './crew/agent-crew.ts'
+export type { ChildResult, FlowRun, StepOptions } from './crew/flow/flow-types.ts'
+export type { Duration } from './crew/flow/step-options.ts'
+export type { FlowOptions } from './crew/options/flow-options.ts'
 export type { AgentOptions } from './crew/options/agent-options.ts'
 export type { CrewOptions } from './crew/options/crew-options.ts'
 export type { CodeTaskOptions, CrewTaskOptions, TaskOptions } from './crew/options/task-options.ts'
@@ -18,6 +31,7 @@ export type { EnqueueOptions } from './crew/verbs/enqueue.ts'
 export type { ForkOptions } from './crew/verbs/fork.ts'
 export type { KickoffOptions } from './crew/verbs/kickoff.ts'
 export type { ResumeOptions } from './crew/verbs/resume.ts'
+export type { SendOptions } from './crew/verbs/send.ts'
 export type { RunList, RunsOptions } from './crew/verbs/runs.ts'
 export type { ModelSettings } from './models/resolve/resolve-model.ts'
 export type { Prices } from './models/cost.ts'
@@ -38,7 +52,7 @@ export type { RunResult } from './crew/result/result.ts'
 export type { RunSummary } from './runs/summary.ts'
 export type { RunView } from './crew/result/result.ts'
 export type { Schedule } from './crew/queue/schedule.ts'
-export type { TaskView } from './runs/task-view.ts'
+export type { TaskResult, TaskView } from './runs/task-view.ts'
 export type { Answer, Question } from './journal/entries.ts'
 
 export type { CodeContext, ConditionContext, Logger, OnQuestion } from './engine/definition.ts'

@@ -21,6 +21,7 @@ const root = join(import.meta.dirname, '..')
 const alone = [
   'test/crash/crash.test.ts',
   'test/crash/features.test.ts',
+  'test/crash/flows.test.ts',
   'test/package/installed.test.ts',
   'test/storm/storm.test.ts',
 ]
@@ -34,6 +35,7 @@ const longest = [
   'test/package/installed.test.ts',
   'test/examples',
   'test/studio',
+  'test/crash/flows.test.ts',
   'test/crash',
   'test/crash/crash.test.ts',
 ]

@@ -14,16 +14,24 @@ import type { Crew } from 'reprise'
 import { chatOf } from './chat.ts'
 import { crew } from './crew.ts'
 
-const folder = join(import.meta.dirname, 'page')
-
 /** Serves the page and its chat. */
-export async function serveChat(
-  served: Crew,
+export function serveChat(served: Crew, port: number): Promise<Served> {
+  return servePage(join(import.meta.dirname, 'page'), chatOf(served), port)
+}
+
+interface Served {
+  readonly server: Server
+  readonly url: string
+}
+
+/** Serves a page, and what it requests. */
+export async function servePage(
+  folder: string,
+  chat: (request: Request) => Promise<Response>,
   port: number,
-): Promise<{ readonly server: Server; readonly url: string }> {
-  const chat = chatOf(served)
+): Promise<Served> {
   const page = new Response(await readFile(join(folder, 'index.html')), { headers: { 'content-type': 'text/html' } })
-  const script = new Response(await bundle(), { headers: { 'content-type': 'text/javascript' } })
+  const script = new Response(await bundle(folder), { headers: { 'content-type': 'text/javascript' } })
   const handle = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url)
     if (pathname.startsWith('/api/chat')) return chat(request)
@@ -37,7 +45,7 @@ export async function serveChat(
 }
 
 /** Bundles the page, React and the AI SDK into one file. */
-async function bundle(): Promise<string> {
+async function bundle(folder: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(folder, 'page.tsx')],
     bundle: true,

@@ -15,17 +15,17 @@ export const errorCodes = {
   CALL_REFUSED: { retry: false },
   /** A callback threw; a resume calls it again. */
   CALLBACK_FAILED: { retry: true },
-  /** A crew, task, agent or tool is not put together correctly. */
+  /** A crew, flow, task, agent or tool is not put together correctly, or a flow requests a step twice. */
   CREW_INVALID: { retry: false },
   /** The command line found no crew where it looked. */
   CREW_NOT_FOUND: { retry: false },
-  /** The code of a started task changed, and the resume has `changed: 'refuse'`. */
+  /** A started task or a step changed, and the resume has `changed: 'refuse'`; or a step changes in every resume. */
   DEFINITION_CHANGED: { retry: false },
   /** A dispatcher's queue or server cannot be reached, or refuses the run; the run stays ready. */
   DISPATCHER_FAILED: { retry: true },
   /** A run cannot be completed yet, because its inbox has an unread message. */
   INBOX_WAITING: { retry: true },
-  /** An input is not valid JSON, or a file that cannot be used. */
+  /** An input is not valid JSON, does not fit its schema, or is a file that cannot be used. */
   INPUT_INVALID: { retry: false },
   /** A text has a placeholder without an input. */
   INPUT_MISSING: { retry: false },

@@ -140,7 +140,7 @@ export type OptionValues<Options, Made> = {
 
 /** The options of an object, one row each. Missing and surplus rows don't compile. `More`: further columns. */
 export interface Table<Options, Made = unknown, More = unknown> extends OptionNames {
-  readonly object: 'agent' | 'task' | 'crew' | 'tool'
+  readonly object: 'agent' | 'task' | 'crew' | 'tool' | 'flow'
   /** The variant of the object that has these options, if there are several: `with run`. */
   readonly kind?: string
   /** The option that names the object in messages. */

@@ -12,6 +12,13 @@ export interface Command<Options = object> {
   readonly action: (invocation: Invocation<Options>) => Promise<number>
 }
 
+/** Commands under one word: `schedule add`, `schedule list`. */
+export interface CommandGroup {
+  readonly commands: { readonly [name: string]: { readonly summary: string; readonly command: Command<never> } }
+  /** The command that is called if none of them is named. */
+  readonly usual: string
+}
+
 export interface GlobalOptions {
   readonly store?: string
   readonly json?: boolean
@@ -32,4 +39,10 @@ export interface Invocation<Options = object> {
   readonly options: Options & GlobalOptions
   /** Writes next steps as commands that work in this folder. */
   readonly commands: Commands
+}
+
+/** `run`, or `schedule add` for a command of a group. */
+export function fullName(program: Program): string {
+  const { parent } = program
+  return parent?.parent ? `${fullName(parent)} ${program.name()}` : program.name()
 }

@@ -1,13 +1,14 @@
 // Executes a run for `reprise run`, `resume`, `fork` and its presets: opens the crew's store, shows progress, stops on
 // Ctrl-C, and prints the result or the next step.
 import type { Crew } from '../crew/crew.ts'
-import { printFailures } from './output/run-words.ts'
+import { continueWords, printFailures } from './output/run-words.ts'
 import { openCrewStore, setAdvice } from '../crew/open-crew.ts'
 import type { Run } from '../crew/run.ts'
 import type { KickoffOptions } from '../crew/verbs/kickoff.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { Answer } from '../journal/entries.ts'
 import { buildRunView } from '../runs/run-view.ts'
+import { runViewStatus } from '../runs/status.ts'
 import type { Store } from '../stores/store.ts'
 import { askQuestion } from './input/ask-question.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
@@ -17,7 +18,7 @@ import { printWaiting } from './output/print-question.ts'
 import { missingStore, noRunsYet, locateStore } from './find/open-runs.ts'
 import { canAsk, terminalPerson } from './input/ask-line.ts'
 import type { Channel, Terminal } from './output/terminal.ts'
-import { usageWords } from '../text/words.ts'
+import { inLocalTimes, usageWords } from '../text/words.ts'
 import { readSigner } from './options.ts'
 
 export interface Execution {
@@ -75,7 +76,11 @@ export async function execute(
     if (result.status === 'suspended') {
       if (result.questions.length > 0 && !commands.isGone(result.next))
         printWaiting(terminal.loud, commands, result.runId, result.questions)
-      else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })
+      else {
+        const status = unit ? runViewStatus('suspended', unit.state, { questions: 0, held: false }) : 'stopped'
+        const next = continueWords(status, commands.advice(result.next))
+        terminal.loud.line({ text: `${inLocalTimes(result.facts)}; ${next}`, format: 'yellow' })
+      }
       return exitCodes.suspended
     }
     const words = entries > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'

@@ -4,6 +4,7 @@ import { runViewStatuses } from '../runs/status.ts'
 import { userInfo } from 'node:os'
 import { defined } from '../base/options.ts'
 import type { TaskDecisionOptions } from '../crew/verbs/shared-options.ts'
+import { fullName } from './command.ts'
 import { UsageError } from './exit-codes.ts'
 
 export const runArgument = 'id of the run, the beginning of its id, or latest'
@@ -90,7 +91,7 @@ export function statusesOption(fallback?: string): Option {
  */
 export function withRemoved(command: Program, flags: string, instead: string): Program {
   const option = new Option(flags).hideHelp()
-  const words = `error: ${command.name()} has no option ${option.long}: ${instead}`
+  const words = `error: ${fullName(command)} has no option ${option.long}: ${instead}`
   return command.addOption(option).on(`option:${option.name()}`, () => command.showHelpAfterError(false).error(words))
 }
 

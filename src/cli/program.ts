@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs'
 import { Command as Program, CommanderError } from 'commander'
 import { packageVersion as version } from '../studio/package-version.ts'
 import { plain } from '../text/plain-text.ts'
-import type { Command, GlobalOptions, Invocation } from './command.ts'
+import { fullName, type Command, type CommandGroup, type GlobalOptions, type Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { endWithReader, flush, openTerminal } from './output/terminal.ts'
 import { commandPrefix, takesFile, writeCommands, type CrewLocation } from './write-command.ts'
 
 interface Entry {
   readonly summary: string
-  readonly load: () => Promise<Command<never>>
+  readonly load: () => Promise<Command<never> | CommandGroup>
 }
 
 interface Section {
@@ -74,8 +74,8 @@ export const sections: readonly Section[] = [
         load: async () => (await import('./commands/worker.ts')).workerCommand,
       },
       schedule: {
-        summary: "list the schedules of a file's crews, and their next runs",
-        load: async () => (await import('./commands/schedule.ts')).scheduleCommand,
+        summary: 'list schedules with their next runs; add and remove them',
+        load: async () => (await import('./commands/schedule.ts')).scheduleCommands,
       },
     },
   },
@@ -122,6 +122,10 @@ export const sections: readonly Section[] = [
       answer: {
         summary: 'answer an open question of a run',
         load: async () => (await import('./commands/answer.ts')).answerCommand,
+      },
+      send: {
+        summary: 'send an event to a run of a flow',
+        load: async () => (await import('./commands/send.ts')).sendCommand,
       },
       edit: {
         summary: "replace a task's output in an unfinished run with your value",
@@ -217,16 +221,25 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
       if (isAnyCalled && !isCalled(name)) continue
       const command = program.command(name).description(summary)
       if (!isCalled(name)) continue
-      command.showHelpAfterError(`(see: ${runner} ${name} --help)`)
-      const { declare, examples, action } = await load()
-      declare(command)
-      addExamples(command, examples)
-      command.action(actionFor(action, { onExit, runner, words }))
+      addCommand(command, await load(), { onExit, runner, words })
     }
   }
   for (const name of Object.keys(removedCommands))
     if (words.includes(name)) addRemoved(program, name, { runner, words })
   return program
+}
+
+function addCommand(program: Program, loaded: Command<never> | CommandGroup, call: Call): void {
+  program.showHelpAfterError(`(see: ${call.runner} ${fullName(program)} --help)`)
+  if ('commands' in loaded) {
+    for (const [name, { summary, command }] of Object.entries(loaded.commands))
+      addCommand(program.command(name, { isDefault: name === loaded.usual }).description(summary), command, call)
+    return
+  }
+  const { declare, examples, action } = loaded
+  declare(program)
+  addExamples(program, examples)
+  program.action(actionFor(action, call))
 }
 
 function addExamples(command: Program, lines: readonly string[]): void {
@@ -292,7 +305,7 @@ function actionFor(command: Command<never>['action'], { onExit, runner, words }:
     // `--crew <crew>` names the crew to load; `--crew <name>` of other commands only selects runs
     const loadsCrew = this.options.some(({ flags }) => flags === '--crew <crew>')
     // with several files, each printed command names the file of the run's own crew
-    const files = takesFile(this.name()) ? args.filter((path) => path !== undefined) : []
+    const files = takesFile(fullName(this)) ? args.filter((path) => path !== undefined) : []
     const file = files.length > 1 ? undefined : (files[0] ?? options.file)
     const location = { store: options.store, file, ...(loadsCrew ? { crew: options.crew } : {}) }
     const terminal = openTerminal({

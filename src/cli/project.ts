@@ -23,6 +23,8 @@ export interface ProjectOptions {
   readonly name: string
   readonly model: string
   readonly yaml: boolean
+  /** A flow instead of a crew. */
+  readonly flow: boolean
 }
 
 export interface ProjectFile {
@@ -33,8 +35,13 @@ export interface ProjectFile {
 
 /** Returns the project's files, sorted by path and without duplicates. */
 export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
-  // a YAML template replaces the TypeScript template of the same path
-  const templates = new Map([...readTemplates('typescript'), ...(options.yaml ? readTemplates('yaml') : [])])
+  const typescript = readTemplates('typescript')
+  // a template of another kind replaces the TypeScript template of the same path
+  const templates = new Map(
+    options.flow
+      ? [...typescript.filter(([path]) => !path.startsWith('crew.')), ...readTemplates('flow')]
+      : [...typescript, ...(options.yaml ? readTemplates('yaml') : [])],
+  )
   const named = [...templates].map(([path, text]) => ({ path, text: text.replaceAll(defaultName, options.name) }))
   const variables = environmentFile(options.model)
   return [
@@ -47,7 +54,7 @@ export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
 }
 
 /** Returns the templates. The relative path to them is the same from src/ in a checkout and dist/ in the package. */
-function readTemplates(kind: 'typescript' | 'yaml'): [path: string, text: string][] {
+function readTemplates(kind: 'typescript' | 'yaml' | 'flow'): [path: string, text: string][] {
   const folder = fileURLToPath(new URL(`../../templates/${kind}`, import.meta.url))
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.map((file) => {
@@ -90,7 +97,7 @@ function ownManifest(): Manifest {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as Manifest
 }
 
-function projectManifest({ name, model }: ProjectOptions): object {
+function projectManifest({ name, model, flow }: ProjectOptions): object {
   const { engines, peerDependencies, devDependencies } = ownManifest()
   const provider = parseModel(model).provider.package
   return {
@@ -103,6 +110,8 @@ function projectManifest({ name, model }: ProjectOptions): object {
       test: 'node --test',
       check: 'tsc',
     },
+    // the command line looks for crew.ts by itself
+    ...(flow ? { reprise: { crew: 'flow.ts' } } : {}),
     dependencies: {
       ...(provider === undefined ? {} : { [provider]: peerDependencies[provider] }),
       reprise: reprisePackage(name).spec,

@@ -103,9 +103,10 @@ export function writeCommands(typedCall: Call): Commands {
   function write({ words, values = [], takes = 'store' }: CommandWords): string {
     const [name = '', ...rest] = words
     const { file, crew: named } = crewLocation()
-    const module = takes === 'crew' || takes === 'file' ? fileWords(name, file) : []
+    const full = name === 'schedule' ? `${name} ${rest[0]}` : name
+    const module = takes === 'crew' || takes === 'file' ? fileWords(full, file) : []
     const crew = takes === 'crew' ? flag('--crew', named) : []
-    const options = [...rest.map(shellWord), ...module, ...crew, ...storeWords(name, takes)]
+    const options = [...rest.map(shellWord), ...module, ...crew, ...storeWords(full, takes)]
     const given = values.map(shellWord)
     // a value that begins with a dash would be read as an option
     const after = values.some((value) => value.startsWith('-')) ? [...options, '--', ...given] : [...given, ...options]
@@ -257,7 +258,7 @@ function fileWords(command: string, given: string | undefined): string[] {
 
 /** Whether the crew's file is an argument of the command; other commands take --file. */
 export function takesFile(command: string): boolean {
-  return ['run', 'enqueue', 'worker', 'schedule', 'check', 'doctor', 'studio'].includes(command)
+  return ['run', 'enqueue', 'worker', 'schedule list', 'check', 'doctor', 'studio'].includes(command)
 }
 
 function hasUsualFile(): boolean {

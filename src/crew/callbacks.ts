@@ -98,12 +98,13 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
     task:
       onTask || tasks.some((task) => task.callback)
         ? async (state, definition, readFile) => {
-            const { name } = definition
+            // the callback of a task with `forEach` is called for each item
+            const { name, of = name, forEach } = definition
             const task = state.tasks.get(name)
             if (!task) return
             const output = await taskOutput(state, task, definition)
             const context = { runId: state.run, seq: task.seq ?? 0, readFile }
-            await byName.get(name)?.callback?.(output as TaskView<never>, context)
+            if (!forEach) await byName.get(of)?.callback?.(output as TaskView<never>, context)
             await onTask?.(output, context)
           }
         : undefined,

@@ -17,6 +17,7 @@ import { crewModels, resolveManager } from './define/define-agent.ts'
 import { defineTasks, type Overrides, checkStandIns, readStandIns, withStandIns } from './define/define-tasks.ts'
 import { stableId, type Task } from './task.ts'
 import { openCrew, type OpenCrew, safeLogger, quietLogger, verboseLogger } from './open-crew.ts'
+import { flowIn, flowTable } from './options/flow-options.ts'
 import { crewTable, type CrewOptions, type TypedCrewOptions, type HiddenCrewOptions } from './options/crew-options.ts'
 import { type BacktestOptions, backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
 import { type Enqueue, type EnqueueOptions, enqueue, readEnqueue } from './verbs/enqueue.ts'
@@ -74,12 +75,17 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
    */
   constructor(options: TypedCrewOptions<T, Inputs>) {
     const { '~world': world, ...publicOptions } = { ...options } as typeof options & HiddenCrewOptions
-    const settings = readOptions(crewTable, world ? publicOptions : options)
-    this.tasks = options.tasks
-    this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
+    const given = world ? publicOptions : options
+    const flow = flowIn(options)
+    const settings = flow
+      ? ({ ...readOptions(flowTable, given), process: 'parallel', onTaskFailure: 'stop' } as const)
+      : readOptions(crewTable, given)
     this.#options = options
-    const manager = resolveManager(options, this.agents)
-    const tasks = defineTasks(options.tasks, this.agents, readStandIns(options), manager)
+    this.tasks = flow ? ([] as never) : options.tasks
+    this.agents = options.agents ?? [...new Set(this.tasks.flatMap((task) => task.agent ?? []))]
+    const manager = flow ? undefined : resolveManager(options, this.agents)
+    const { process } = settings
+    const tasks = flow ? [] : defineTasks(options.tasks, this.agents, readStandIns(options), { process, manager })
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
     const logger = options.logger ? safeLogger(options.logger) : verbose ? verboseLogger : quietLogger
@@ -90,6 +96,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
       retries: settings.retries,
       onTaskFailure: settings.onTaskFailure,
       tasks,
+      flow,
       inputs: settings.inputs,
       process: settings.process,
       concurrency: settings.concurrency,
@@ -97,7 +104,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
       maxRpm: options.maxRpm,
       logger,
       prices: settings.prices,
-      callbacks: engineCallbacks(options, options.tasks, () => this.#definition),
+      callbacks: engineCallbacks(options, this.tasks, () => this.#definition),
     }
     this.#open = openCrew(this.#definition, options)
   }
@@ -147,7 +154,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   ): RunPromise<T>
   kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): RunPromise<T>
   kickoff(options?: KickoffOptions<TaskReference, InputsBy>): RunPromise<T> {
-    return startRun(this.#open, async () => kickoff(this.#open, await readKickoff(this.#definition, options)))
+    return startRun(async () => kickoff(this.#open, await readKickoff(this.#definition, options)))
   }
 
   /**
@@ -200,7 +207,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     runId?: string,
     options: ResumeOptions<ReferenceTo<T, Given>> = {},
   ): RunPromise<T> {
-    return startRun(this.#open, async () => resume(this.#open, readResume(this.#definition, runId, options)))
+    return startRun(async () => resume(this.#open, readResume(this.#definition, runId, options)))
   }
 
   /**
@@ -229,9 +236,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     task: ReferenceTo<T, Given>,
     options: ReplayOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
   ): RunPromise<T> {
-    return startRun(this.#open, async () =>
-      forkRun(this.#open, await readFork(this.#definition, 'replay', options, { task })),
-    )
+    return startRun(async () => forkRun(this.#open, await readFork(this.#definition, 'replay', options, { task })))
   }
 
   /**
@@ -241,7 +246,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   fork<Given extends string = never>(
     options: ForkOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
   ): RunPromise<T> {
-    return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#definition, 'fork', options)))
+    return startRun(async () => forkRun(this.#open, await readFork(this.#definition, 'fork', options)))
   }
 
   /**
@@ -252,7 +257,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   refresh<Given extends string = never>(
     options: NewRunOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
   ): RunPromise<T> {
-    return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#definition, 'refresh', options)))
+    return startRun(async () => forkRun(this.#open, await readFork(this.#definition, 'refresh', options)))
   }
 
   /**
@@ -318,7 +323,8 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
 
   /**
    * Returns a copy of the crew with another model, store, dispatcher or tools. A tool replaces the one with the same
-   * name. Runs of the copy are runs of this crew.
+   * name, and is refused if a crew has none; the tools of a flow are known only when it runs. Runs of the copy are runs
+   * of this crew.
    */
   with(changes: {
     readonly model?: LanguageModel | string
@@ -333,7 +339,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     const tools = new Map(replacements.map((tool) => [tool.name, tool]))
     const { model, store, dispatcher } = changes
     const options = { ...this.#options, name: this.name, ...defined({ store, dispatcher }) }
-    const copy = new Crew<T, Inputs>(withStandIns(options, { model, tools }) as TypedCrewOptions<T, Inputs>)
+    const copy = this['~copy'](withStandIns(options, { model, tools }))
     copy.#schedules = this.#schedules
     copy.#open.module = this.#open.module
     return copy
@@ -381,7 +387,12 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   /** For nested crews. */
   '~definition'(overrides: Overrides): CrewDefinition {
     if (overrides.model === undefined && (overrides.tools?.size ?? 0) === 0) return this.#definition
-    return new Crew(withStandIns(this.#options, overrides))['~definition']({})
+    return this['~copy'](withStandIns(this.#options, overrides))['~definition']({})
+  }
+
+  /** For flows, which are copied otherwise. */
+  '~copy'(options: CrewOptions<T>): Crew<T, Inputs> {
+    return new Crew<T, Inputs>(options as TypedCrewOptions<T, Inputs>)
   }
 }
 Object.defineProperty(Crew.prototype, brand, { value: true })

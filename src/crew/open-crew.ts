@@ -200,7 +200,8 @@ export function safeLogger(logger: Logger): Logger {
 /** Logs the start of a run. Called before the first append, so that the log names every run, however early it stops. */
 export function logStart(crew: CrewDefinition, run: string, what: string): void {
   const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
-  crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)
+  const name = crew.flow ? `flow ${crew.name}: ${what}` : `crew ${crew.name}: ${what}; tasks: ${tasks}`
+  crew.logger.info(`[${run}] ${name}`)
 }
 
 function logEntry({ logger }: CrewDefinition, run: string, entry: Entry): void {

@@ -2,6 +2,8 @@
 // and the studio use it.
 import type { SignedBy } from './verbs/shared-options.ts'
 import { readSignedBy } from './verbs/shared-options.ts'
+import { readEvent, type SendOptions } from './verbs/send.ts'
+import type { InputValue } from './arguments/run-inputs.ts'
 import type { Answer, Entry, Question } from '../journal/entries.ts'
 import { copyEngines, copyRun, type CopiedRun } from '../engine/history/copy-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'
@@ -11,12 +13,14 @@ import { answerQuestion, findQuestion, requeue, sendMessage } from '../engine/in
 import { openEngine, realWorld } from '../engine/world.ts'
 import { text } from '../base/options.ts'
 import { follow, type EventIterator } from '../read/follow.ts'
-import { checkRunId } from '../read/row-summary.ts'
+import { runNotFoundError } from '../read/read-run.ts'
+import { checkRunId, readSummary } from '../read/row-summary.ts'
 import { pruneCrew, type PruneLimits, type PruneResult } from '../runs/prune.ts'
 import { viewRun, type RunView } from '../runs/run-view.ts'
 import type { Patience } from '../stores/patient-store.ts'
 import type { Store } from '../stores/store.ts'
 import { openCrewStore } from './open-crew.ts'
+import { addedSchedules, removeSchedule, type AddedSchedule } from './queue/added-schedules.ts'
 
 export interface Runs extends AsyncDisposable {
   /** The store. Its calls wait out short outages. */
@@ -33,6 +37,13 @@ export interface Runs extends AsyncDisposable {
    * cancelled and failed.
    */
   prune(crew: string | undefined, limits: PruneLimits): Promise<PruneResult>
+  /** Lists the schedules that were added to the store, the next one first. */
+  schedules(): Promise<readonly AddedSchedule[]>
+  /**
+   * Ends a schedule that was added to the store. The runs that it has queued stay. Rejects with RUN_NOT_FOUND if there
+   * is no schedule of this name.
+   */
+  removeSchedule(name: string, options?: SignedBy): Promise<void>
 }
 
 /** A run of any crew. Every method rejects with RUN_NOT_FOUND if the run does not exist. */
@@ -50,6 +61,10 @@ export interface StoredRun {
   cancel(options?: SignedBy): Promise<void>
   /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   invalidate(task: string, options?: SignedBy): Promise<void>
+  /**
+   * Sends an event to a run of a flow. Rejects with RUN_ENDED, or OPTION_INVALID if the run is not that of a flow.
+   */
+  send(event: string, value: InputValue, options?: SendOptions): Promise<void>
   /**
    * Hands a stopped, imported, moved or failed run over to workers. Resolves with the id of its root run. Rejects with
    * RUN_ENDED or RUN_HELD.
@@ -92,6 +107,12 @@ export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () =
         cancel: async (options = {}) => send({ type: 'cancel', ...readSignedBy('cancel', options) }),
         invalidate: async (task, options = {}) =>
           send({ type: 'invalidate', task, ...readSignedBy('invalidate', options) }),
+        async send(event, value, options = {}) {
+          const row = await store.row(id)
+          if (!row) throw runNotFoundError(store, id)
+          const to = { run: id, name: row.crew, flow: readSummary(row).flow }
+          await send(readEvent(to, event, value, options))
+        },
         requeue: async (options = {}) => requeue(engine, id, readSignedBy('requeue', options)),
         delete: () => deleteRun(engine, id),
         async export(file) {
@@ -104,6 +125,8 @@ export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () =
     import: (source, options) =>
       typeof source === 'string' ? importRunFromFile(engine, source, options) : importRun(engine, source, options),
     prune: (crew, limits) => pruneCrew(engine, crew, limits),
+    schedules: () => addedSchedules(store),
+    removeSchedule: async (name, options = {}) => removeSchedule(engine, name, readSignedBy('removeSchedule', options)),
     [Symbol.asyncDispose]: close,
   }
 }

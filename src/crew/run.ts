@@ -6,8 +6,7 @@ import type { CaughtUpEvent, RunEvent } from '../read/listeners.ts'
 import { backtestName } from '../read/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'
-import type { InboxMessage } from '../engine/inbox/inbox.ts'
-import { requeue, answerQuestion, sendMessage } from '../engine/inbox/send-message.ts'
+import { requeue, answerQuestion } from '../engine/inbox/send-message.ts'
 import { costOfRun } from '../read/costs.ts'
 import { readRun, otherCrewError, runNotFoundError } from '../read/read-run.ts'
 import { functionCall } from '../engine/task/function-call.ts'
@@ -31,6 +30,7 @@ import {
   type ReplayOptions,
 } from './verbs/fork.ts'
 import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
+import { deliver, edit, invalidate, readEvent, sendTo, type SendOptions } from './verbs/send.ts'
 import { type RunPlanOptions, plan, readPlan } from './verbs/plan.ts'
 import {
   eventResponse,
@@ -44,7 +44,6 @@ import {
 } from './result/event-stream.ts'
 import type { Plan } from './result/plan.ts'
 import {
-  findDefinition,
   viewRun,
   type RunResult,
   type Tasks,
@@ -57,7 +56,7 @@ import {
 } from './result/result.ts'
 import { wakeRun } from './queue/dispatcher.ts'
 import type { Task } from './task.ts'
-import { readOutput } from './arguments/run-inputs.ts'
+import type { InputValue } from './arguments/run-inputs.ts'
 
 /** A promise of the result of a run. `started` resolves earlier, with the run itself. */
 export interface RunPromise<T extends Tasks = readonly Task[]> extends Promise<RunResult<T>> {
@@ -147,8 +146,8 @@ export class Run<T extends Tasks = readonly Task[]> {
   async answer(question: string, answer: Decision, options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('answer', options)
     const given = typeof answer === 'object' && answer !== null ? { ...answer, ...signed } : answer
-    await answerQuestion(await this.#openCrew.engine(), this.id, question, given, this.#crew.name)
-    await wakeRun(this.#openCrew, this.id)
+    const { name } = this.#crew
+    await deliver(this.#openCrew, this.id, (engine, run) => answerQuestion(engine, run, question, given, name))
   }
 
   /**
@@ -161,15 +160,19 @@ export class Run<T extends Tasks = readonly Task[]> {
     output: RawBy<T, Given>,
     options: SignedBy = {},
   ): Promise<void> {
-    const definition = findDefinition(this.#crew, task)
-    const signed = readSignedBy('edit', options)
-    await this.#send({ type: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
+    await edit(this.#openCrew, this.id, task, output, options)
   }
 
   /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   async invalidate<Given extends string = never>(task: ReferenceTo<T, Given>, options: SignedBy = {}): Promise<void> {
-    const { name } = findDefinition(this.#crew, task)
-    await this.#send({ type: 'invalidate', task: name, ...readSignedBy('invalidate', options) })
+    await invalidate(this.#openCrew, this.id, task, options)
+  }
+
+  /**
+   * Sends an event to a flow, which receives it by `flow.event(name)`. Rejects with RUN_ENDED or INPUT_INVALID.
+   */
+  async send(name: string, value: InputValue, options: SendOptions = {}): Promise<void> {
+    await sendTo(this.#openCrew, this.id, readEvent({ ...this.#crew, run: this.id }, name, value, options))
   }
 
   /**
@@ -177,20 +180,17 @@ export class Run<T extends Tasks = readonly Task[]> {
    * with RUN_CANCELLED. Rejects with RUN_ENDED if the run has ended.
    */
   async cancel(options: SignedBy = {}): Promise<void> {
-    const signed = readSignedBy('cancel', options)
     const here = this.#underWay
-    await this.#send({ type: 'cancel', ...signed })
+    await sendTo(this.#openCrew, this.id, { type: 'cancel', ...readSignedBy('cancel', options) })
     await here?.result.catch(() => {})
   }
 
   /**
-   * Hands over to workers a run that otherwise only `resume` would continue: a stopped, imported, moved or failed one.
-   * For a child run, hands over its root. Rejects with RUN_ENDED, or with RUN_HELD if a process executes the run or a
-   * worker will do so anyway.
+   * Hands a run, or the root of a child run, to workers, if otherwise only `resume` would continue it: a stopped,
+   * imported, moved or failed one. Rejects with RUN_ENDED, or with RUN_HELD if a process executes it or a worker will.
    */
   async requeue(options: SignedBy = {}): Promise<void> {
-    const signed = readSignedBy('requeue', options)
-    await wakeRun(this.#openCrew, await requeue(await this.#ownEngine(), this.id, signed))
+    await wakeRun(this.#openCrew, await requeue(await this.#ownEngine(), this.id, readSignedBy('requeue', options)))
   }
 
   /**
@@ -198,7 +198,7 @@ export class Run<T extends Tasks = readonly Task[]> {
    * RUN_CANCELLED if it was cancelled, RUN_HELD if another call executes it.
    */
   resume<Given extends string = never>(options: ResumeOptions<ReferenceTo<T, Given>> = {}): RunPromise<T> {
-    return startRun(this.#openCrew, async () => resume(this.#openCrew, readResume(this.#crew, this.id, options)))
+    return startRun(async () => resume(this.#openCrew, readResume(this.#crew, this.id, options)))
   }
 
   /**
@@ -335,14 +335,7 @@ export class Run<T extends Tasks = readonly Task[]> {
 
   #startFork(verb: 'replay' | 'fork' | 'refresh', options: object, task?: Task | string): RunPromise<T> {
     const fixed = { runId: this.id, ...defined({ task }) }
-    return startRun(this.#openCrew, async () =>
-      forkRun(this.#openCrew, await readFork(this.#crew, verb, options, fixed)),
-    )
-  }
-
-  async #send(message: InboxMessage): Promise<void> {
-    await sendMessage(await this.#openCrew.engine(), this.id, message, this.#crew.name)
-    await wakeRun(this.#openCrew, this.id)
+    return startRun(async () => forkRun(this.#openCrew, await readFork(this.#crew, verb, options, fixed)))
   }
 
   /**
@@ -376,12 +369,12 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 }
 
-export function startRun<T extends Tasks>(open: OpenCrew, start: () => Promise<StartedRun>): RunPromise<T> {
+export function startRun<T extends Tasks>(start: () => Promise<StartedRun>): RunPromise<T> {
   // inside a function task: its call is not interrupted before it has the result of this run
   const leave = functionCall()?.enter()
   let runResult: Promise<RunResult<T>>
   const started = start().then((startedRun) => {
-    const run = new Run<T>(open, startedRun.run, startedRun)
+    const run = new Run<T>(startedRun.open, startedRun.run, startedRun)
     // called now: the handle forgets the result of a followed run as soon as it settles
     runResult = run.result()
     return run

@@ -14,6 +14,7 @@ import type { ActiveKickoff } from '../engine/task/kickoff-child.ts'
 
 /** A run that a verb started or resumed in this process, or follows while another call executes it. */
 export interface StartedRun {
+  readonly open: OpenCrew
   readonly run: string
   /**
    * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Resolves with undefined if a
@@ -36,6 +37,13 @@ export interface RunHere {
   readonly result: StartedRun['result']
 }
 
+interface HereOptions {
+  /** Set for a child run of a function task. */
+  readonly kickedOff?: ActiveKickoff
+  /** Executes the run that continues this one, whose result then counts. */
+  readonly continueAs?: (next: string) => Promise<StartedRun>
+}
+
 /**
  * Executes a run that a verb created or entered. Without a hold, there is nothing to execute. All handles of the run in
  * this crew share the execution.
@@ -45,7 +53,7 @@ export function executeHere(
   engine: Engine,
   { state, hold }: OpenedRun,
   choices: ExecuteOptions,
-  kickedOff?: ActiveKickoff,
+  { kickedOff, continueAs }: HereOptions = {},
 ): StartedRun & { readonly here: RunHere } {
   const { definition: crew, underWay } = open
   const { run } = state
@@ -62,6 +70,9 @@ export function executeHere(
   const result = end.then(
     async (tree) => {
       if (tree.state.status === 'queued') return undefined
+      const { next: newRun } = tree.state
+      if (newRun !== undefined && continueAs) return (await continueAs(newRun)).result
+      if (newRun !== undefined) await wakeRun(open, newRun)
       const runResult = await storedResultOf(crew, tree)
       warnOfStale(crew, runResult)
       return runResult
@@ -79,7 +90,7 @@ export function executeHere(
   const forget = (): unknown => underWay.get(run) === here && underWay.delete(run)
   result.then(forget, forget)
   void kickedOff?.waits.then(forget)
-  return { run, result, here, waits: kickedOff?.waits }
+  return { open, run, result, here, waits: kickedOff?.waits }
 }
 
 function warnOfStale(crew: CrewDefinition, { runId, stale }: RunResult): void {

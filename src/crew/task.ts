@@ -10,17 +10,23 @@ import type { CallbackContext } from './callbacks.ts'
 import type { Placeholders, Unknowable } from './define/define-agent.ts'
 import type { InputsBy } from './arguments/run-inputs.ts'
 import type { Guardrail } from './guardrails.ts'
+import { RepriseError } from '../base/errors.ts'
+import { describe } from '../base/options.ts'
 import type {
   ChildOf,
   CodeOutput,
   CodeTaskOptions,
   CrewOutput,
   CrewTaskOptions,
+  ForEachFunctions,
+  ForEachOptions,
+  ChildInputs,
+  ItemOf,
   OutputFor,
   TaskOptions,
 } from './options/task-options.ts'
 import { readTaskOptions } from './options/task-table.ts'
-import type { OutputOfLast, Tasks } from './result/result.ts'
+import type { OutputOfLast, OutputsOf, Tasks } from './result/result.ts'
 import { createHash } from 'node:crypto'
 
 /** A task of a crew. `Output` is the type of its output, and `Raw` that type before the transforms of the schema. */
@@ -56,6 +62,8 @@ export interface Task<
   readonly markdown: boolean
   readonly callback: ((output: TaskView<never>, context: CallbackContext) => unknown) | undefined
   readonly version: string | undefined
+  /** The functions of a task that is executed once per item of a list. */
+  readonly forEach: ForEachFunctions | undefined
   /** Type information only; undefined at run time. */
   readonly '~inputs'?: Inputs
   readonly '~output'?: () => Output
@@ -79,33 +87,36 @@ export interface TaskConstructor {
     Result = unknown,
     const T extends Tasks = Tasks,
     Typed extends object = AnyInputs,
+    Item = never,
   >(
-    options: OptionsByKind<
-      Given,
-      Literals<Name, Description, Expected, File, Who, T>,
-      TaskOptions<Schema, Context>,
-      CodeTaskOptions<Result, Schema, Context, Typed>,
-      CrewTaskOptions<OutputOfLast<T>, Schema, Context>
-    >,
+    options: ItemFunctions<Context, Typed, Item> &
+      OptionsByKind<
+        Given,
+        Literals<Name, Description, Expected, File, Who, T>,
+        TaskOptions<Schema, Context, Item>,
+        FunctionTask<Result, Schema, Context, Typed, Item>,
+        NestedTask<OutputOfLast<T>, Schema, Context, Item>
+      >,
   ): 'crew' extends Given
     ? Task<
         Name,
-        Skippable<Given, CrewOutput<OutputOfLast<T>, Schema>>,
-        'inputs' extends Given ? never : InputsOf<T[number]>,
-        RawOf<Schema, OutputOfLast<T>>
+        Skippable<Given, Listed<Item, CrewOutput<OutputOfLast<T>, Schema>>>,
+        'inputs' extends Given ? never : Exclude<InputsOf<T[number]>, ItemName<Item>>,
+        Listed<Item, RawOf<Schema, OutputOfLast<T>>>
       >
     : 'run' extends Given
       ? Task<
           Name,
-          Skippable<Given, CodeOutput<Result, Schema>>,
+          Skippable<Given, Listed<Item, CodeOutput<Result, Schema>>>,
           FunctionInputs<Typed>,
-          RawOf<Schema, CodeOutput<Result, Schema>>
+          Listed<Item, RawOf<Schema, CodeOutput<Result, Schema>>>
         >
       : Task<
           Name,
-          Skippable<Given, OutputFor<Schema>>,
-          Placeholders<Description> | Placeholders<Expected> | Placeholders<File> | InputsOf<Who>,
-          RawOf<Schema, string>
+          Skippable<Given, Listed<Item, OutputFor<Schema>>>,
+          | Exclude<Placeholders<Description> | Placeholders<Expected> | Placeholders<File>, ItemName<Item>>
+          | InputsOf<Who>,
+          Listed<Item, RawOf<Schema, string>>
         >
 }
 
@@ -121,9 +132,35 @@ type OptionsByKind<Given extends string, Inferred, ForAgent, Code, OfCrew> = str
     ? { readonly [Option in Given]: unknown }
     : 'crew' extends Given
       ? OfCrew
-      : 'run' extends Given
-        ? Code
-        : ForAgent
+      : 'inputs' extends Given
+        ? { readonly inputs: 'an option of tasks with a crew' }
+        : 'run' extends Given
+          ? Code
+          : ForAgent
+
+/**
+ * Functions that receive the item of a task with `forEach`. They are not in the options by kind: while these are not
+ * selected yet, the compiler infers nothing from the return type of `forEach`.
+ */
+interface ItemFunctions<Context extends Tasks, Known, Item> extends ForEachOptions<Context, Item> {
+  readonly run?: (context: CodeContext<OutputsOf<Context>, Known> & ItemOf<Item>) => unknown
+  readonly inputs?: ChildInputs<OutputsOf<Context>, Item>
+}
+
+interface FunctionTask<
+  Result,
+  Schema extends SchemaInput,
+  Context extends Tasks,
+  Known extends object,
+  Item,
+> extends Omit<CodeTaskOptions<Result, Schema, Context, Known, Item>, 'run'> {
+  readonly run: (context: never) => Result
+}
+
+interface NestedTask<Output, Schema extends SchemaInput, Context extends Tasks, Item> extends Omit<
+  CrewTaskOptions<Output, Schema, Context, Item>,
+  'inputs'
+> {}
 
 /**
  * Properties from which literal types are inferred. They are not part of the options: otherwise every compiler error
@@ -144,10 +181,17 @@ interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
  */
 type FunctionInputs<Own> = { readonly any: Unknowable; readonly own: Own }[AnyInputs extends Own ? 'any' : 'own']
 
+/** The output of a task with `forEach` is a list. An item without an output, such as a skipped crew, is not in it. */
+type Listed<Item, Output> = [Item] extends [never] ? Output : readonly Exclude<Output, undefined>[]
+
+/** The placeholder in the texts of a task with `forEach` that stands for the item. */
+type ItemName<Item> = [Item] extends [never] ? never : 'item'
+
 /** The output of a task with a condition may be undefined. */
 type Skippable<Given extends string, Output> = 'when' extends Given ? Output | undefined : Output
 
-type RawOf<Schema, Otherwise> = [Schema] extends [never] ? Otherwise : InferInput<Schema>
+/** The type before the transforms of the schema. */
+export type RawOf<Schema, Otherwise> = [Schema] extends [never] ? Otherwise : InferInput<Schema>
 
 /**
  * Placeholder names in the texts of an agent or task. The inferred type has no constraint: without
@@ -173,10 +217,16 @@ type Intersection<Types> = (Types extends unknown ? (type: Types) => void : neve
   ? All & object
   : never
 
+type AnyTaskOptions =
+  | TaskOptions<SchemaInput, Tasks, unknown>
+  | CodeTaskOptions<unknown, SchemaInput, Tasks, AnyInputs, unknown>
+  | CrewTaskOptions<unknown, SchemaInput, Tasks, unknown>
+
 // oxlint-disable-next-line no-extraneous-class -- Object.assign adds the members
 export const Task: TaskConstructor = class {
-  constructor(options: TaskOptions | CodeTaskOptions | CrewTaskOptions) {
-    const { output, run, effect, settle, maxSeconds, crew, inputs, ...common } = readTaskOptions(options)
+  constructor(options: AnyTaskOptions) {
+    const { output, run, effect, settle, maxSeconds, crew, inputs, forEach, key, ...common } = readTaskOptions(options)
+    if (key && !forEach) throw new RepriseError('OPTION_INVALID', `key of task ${describe(common.name)} needs forEach`)
     const { name, expectedOutput = '', agent } = common
     const defaultDescription = run ? `the function of task ${name}` : `the crew ${crew?.name}`
     const description = common.description ?? defaultDescription
@@ -197,6 +247,7 @@ export const Task: TaskConstructor = class {
         run: (context: CodeContext): unknown => run(context),
       },
       child: crew && ({ crew, inputs } as ChildOf),
+      forEach: forEach && { list: forEach, key: key as ForEachFunctions['key'] },
     }
     Object.assign(this, members)
     Object.freeze(this)

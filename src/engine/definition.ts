@@ -1,10 +1,12 @@
 // What the engine knows about a crew, as plain objects made from the users' classes (crew/define/), and the types of
 // the engine itself: options, callbacks, `Engine`, `World`.
 import type { Clock } from '../base/clock.ts'
+import type { ItemText } from '../text/fill-in.ts'
 import type { Prices } from '../models/cost.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import type {
   Answers,
+  ChatMessage,
   Entry,
   EntryOf,
   Fingerprint,
@@ -24,6 +26,8 @@ import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/t
 import type { Listeners } from '../read/listeners.ts'
 import type { LeaseKeeper } from './lease/leased-tree.ts'
 import type { Until } from './limits/time.ts'
+import type { FlowContext } from './flow/pass.ts'
+import type { ForEachDefinition } from './run/for-each.ts'
 import type { Tracing } from './tracing.ts'
 import type { ProcessState } from './world.ts'
 import type { PatientStore } from '../stores/patient-store.ts'
@@ -85,8 +89,18 @@ export interface TaskDefinition {
   readonly when: Condition | undefined
   /** Where its output is written, after its completion. */
   readonly outputFile?: OutputFileDefinition | undefined
-  /** Renders the texts for the model. */
-  render(inputs: Inputs, outputs: Outputs): RenderedTask
+  /** The task is executed once per item of a list. */
+  readonly forEach?: ForEachDefinition | undefined
+  /** An item: the task that lists it. */
+  readonly of?: string | undefined
+  /** Steps of flows: further fields of `task.started`. */
+  readonly started?: { readonly input?: Json | undefined; readonly after?: number } | undefined
+  /** Steps of flows: the attempt whose conversation this step continues, and the message that continues it. */
+  readonly carries?: { readonly path: string; readonly message: string } | undefined
+  /** Steps of flows: how often a failure is tried again before the function of the flow learns of it. */
+  readonly stepRetries?: Retries | undefined
+  /** Renders the texts for the model. `itemText`: with the item of a task with `forEach`. */
+  render(inputs: Inputs, outputs: Outputs, itemText?: ItemText): RenderedTask
   /** Returns the turn limit of each agent that works on the task, by title. */
   turns(inputs: Inputs): ReadonlyMap<string, number>
   /** Returns digests of everything declared, of the inputs that the task uses, and of the outputs that it receives. */
@@ -98,10 +112,14 @@ export interface Outputs {
   get(task: string): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined
   /** Whether the output is missing because the task failed, or was skipped after a failure. */
   lacks?(task: string): boolean
+  /** The items of a task with `forEach` that are missing in its output, because they failed. */
+  lackedItems?(task: string): readonly string[]
 }
 
 export interface RenderedTask {
   readonly instructions: string
+  /** Messages that are sent before the message of the task. */
+  readonly history?: readonly ChatMessage[]
   /** In pieces: text, or the name of a task whose output is inserted. */
   readonly message: readonly (string | { readonly output: string })[]
   readonly files?: readonly StoredFile[]
@@ -112,7 +130,7 @@ export interface OutputFileDefinition {
    * Returns the path below the working folder, with `/` between its parts. Throws INPUT_MISSING or INPUT_INVALID if an
    * input does not fit into it.
    */
-  pathFor(inputs: Inputs): string
+  pathFor(inputs: Inputs, itemText?: ItemText): string
   /** Whether missing folders are created; otherwise they are an error. */
   readonly createDirectory: boolean
 }
@@ -174,8 +192,15 @@ export interface FunctionDefinition {
   /** Whether the task has a version. Without one, changes to the function go unnoticed. */
   readonly versioned: boolean
   readonly maxSeconds: number | undefined
-  run(context: CodeContext): unknown
-  readonly settle: ((idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>) | undefined
+  /** `changed`: what a person gave in place of the declared input. */
+  run(context: CodeContext, changed?: Json): unknown
+  readonly settle:
+    | ((idempotencyKey: string, changed?: Json) => Settlement | undefined | Promise<Settlement | undefined>)
+    | undefined
+  /** What a person may change the input to. Default: it can't be changed. */
+  readonly input?: Pick<AnswerSchema, 'validate'> | undefined
+  /** Whether a person must approve the call. */
+  readonly approval?: (() => boolean | Promise<boolean>) | undefined
 }
 
 /** The argument of a task's function. `Given` is the type of the inputs, as the schema of the crew parses them. */
@@ -224,7 +249,10 @@ export interface CrewDefinition {
   readonly retries?: Retries | undefined
   /** What happens to a run when a task fails. Default: `stop`. */
   readonly onTaskFailure?: FailurePolicy | undefined
+  /** Empty for a flow. */
   readonly tasks: readonly TaskDefinition[]
+  /** The crew is a flow, whose tasks are found while it runs. */
+  readonly flow?: FlowDefinition | undefined
   /** Validates the inputs of its runs. */
   readonly inputs?: ValueSchema | undefined
   /**
@@ -241,6 +269,13 @@ export interface CrewDefinition {
   /** Overrides the built-in prices. */
   readonly prices?: Prices | undefined
   readonly callbacks?: Callbacks | undefined
+}
+
+export interface FlowDefinition {
+  /** Calls the user's function. */
+  run(context: FlowContext): unknown
+  /** Parses what the function returned. */
+  readonly schema: AnswerSchema | undefined
 }
 
 /** stop: the run fails. continue: the run continues without the task and its dependents. */
@@ -307,6 +342,8 @@ export interface ExecuteOptions {
   readonly handsBack?: boolean | undefined
   /** When to hand the run back to the workers. This happens between two steps, and only after at least one. */
   readonly until?: Until | undefined
+  /** For a resume of a flow: further failed steps to execute again. The steps that ended the run are anyway. */
+  readonly retry?: 'failed' | readonly string[] | undefined
   /** For a resume: replaces the budget of the run. */
   readonly budget?: Limit | undefined
   /**

@@ -5,6 +5,7 @@ import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state
 import type { Notifier, SerialQueue, SerialQueues } from '../base/notifier.ts'
 import type { EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
+import type { Pass } from './flow/pass.ts'
 import type { Hold } from './lease/hold.ts'
 import type { RunTracing } from './tracing.ts'
 
@@ -18,6 +19,10 @@ export interface Life extends Hold {
   readonly executeRun: ExecuteRun
   /** Set by the first failure that ends the run: no other task starts, and tasks in progress end after their step. */
   failure: { readonly error: unknown } | undefined
+  /** Flows: the call of its function. */
+  pass: Pass | undefined
+  /** Flows: the failed steps that a resume executes again, once the function has thrown. */
+  failedSteps: readonly string[] | undefined
   /** Wakes the loop that waits for tasks to become ready. */
   readonly waker: Notifier
   /** Questions already passed to `onQuestion`, by id. */
@@ -41,6 +46,8 @@ export interface Life extends Hold {
     readonly steps: SerialQueue
     /** Requests for a higher budget: several branches may hit the limit at once, and one question is enough. */
     readonly budget: SerialQueue
+    /** Steps of a flow that look for an event: each event is received once, by the step that has waited longest. */
+    readonly events: SerialQueue
     /** Equal calls of tools with a cache. */
     readonly equalCalls: SerialQueues
   }

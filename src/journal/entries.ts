@@ -12,6 +12,7 @@ import type {
   Failure,
   Fingerprint,
   Limit,
+  ListedItem,
   LostEntries,
   OnceCall,
   OrphanedTask,
@@ -79,6 +80,12 @@ export interface EntryBodies {
     readonly through?: string
     /** Where the command line found the crew that made the run. */
     readonly module?: CrewModule
+    /** The crew is a flow: its tasks are the steps that its function requests, and none is declared. */
+    readonly flow?: true
+    /** Flows: `random` and `uuid` are derived from it. Default: the incarnation. */
+    readonly seed?: string
+    /** Flows: the run that ended with `again`, which this run continues. */
+    readonly previous?: string
     readonly by?: string
   }
   'run.resumed': {
@@ -100,11 +107,14 @@ export interface EntryBodies {
     }
     /** Replaces the budget of the run. */
     readonly budget?: Limit
+    /** Flows: the failed steps to execute again. All other failures are thrown again from the record. */
+    readonly retry?: readonly string[]
     readonly by?: string
   }
   'run.suspended': {
     /**
      * child: a child run is suspended. parent: the parent's budget is used up. moved: it continues in another store.
+     * sleeping, events: a flow sleeps, or waits for events.
      */
     readonly reason:
       | 'questions'
@@ -116,6 +126,10 @@ export interface EntryBodies {
       | 'parent'
       | 'tasks-changed'
       | 'moved'
+      | 'sleeping'
+      | 'events'
+    /** The run continues at this time, in ISO 8601, whether or not what it waits for has arrived. */
+    readonly until?: string
     readonly through?: string
     /** For `tasks-changed`: recorded work without a task. */
     readonly orphaned?: readonly OrphanedTask[]
@@ -134,12 +148,22 @@ export interface EntryBodies {
   'run.imported': object
   /** Something that this run waited for was recorded in a child run. */
   'run.woken': { readonly child: string }
-  'run.completed': object
+  /**
+   * Flows: `value` is what the function returned; absent for undefined. `left`: recorded steps that the function no
+   * longer requested. `next`: the run that continues this one.
+   */
+  'run.completed': { readonly value?: Json; readonly left?: readonly string[]; readonly next?: string }
   /**
    * `retryAt`: when a worker tries again, in ISO 8601. `progress`: a child run has completed a task since the last
-   * failure.
+   * failure. `steps`: the failed steps of a flow that a resume executes again.
    */
-  'run.failed': { readonly error: Failure; readonly task?: string; readonly retryAt?: string; readonly progress?: true }
+  'run.failed': {
+    readonly error: Failure
+    readonly task?: string
+    readonly retryAt?: string
+    readonly progress?: true
+    readonly steps?: readonly string[]
+  }
   'run.cancelled': { readonly by?: string; readonly reason?: string }
   /** An output of the parent, which is inherited if the fingerprints are equal when the task's turn comes. */
   'task.offered': {
@@ -155,6 +179,15 @@ export interface EntryBodies {
     readonly reasons?: readonly string[]
     readonly stale?: readonly string[]
     readonly condition?: Fingerprint
+    /** See `task.started`. */
+    readonly items?: readonly ListedItem[]
+    /** Flows: see `task.started`. */
+    readonly after?: number
+    /** Flows: the failure that the step ended with, instead of an output, and the fingerprint of that attempt. */
+    readonly error?: Failure
+    readonly fingerprint?: Fingerprint
+    /** Flows: see `task.completed`. */
+    readonly timedOut?: true
   }
   'task.started': {
     /** Absent for function tasks. */
@@ -170,11 +203,25 @@ export interface EntryBodies {
     /** A function task: it receives the inputs of the run, besides the outputs of its context. */
     readonly code?: true
     /** This entry also starts the call of the function: no `tool.called` follows. */
-    readonly call?: Pick<EntryBodies['tool.called'], 'effect' | 'key' | 'idempotencyKey'>
+    readonly call?: {
+      readonly effect: 'read' | 'idempotent' | 'once'
+      readonly key: string
+      readonly idempotencyKey: string
+    }
     /** The attempt whose conversation this one continues, and the message that continues it. */
     readonly carries?: { readonly path: string; readonly message: string }
     /** Why the previous attempt was given up: changed fields, an edit, a failure. */
     readonly because?: readonly string[]
+    /** A task with `forEach`: its list, in order. Each item is executed as a task of its own, `chapter[c7]`. */
+    readonly items?: readonly ListedItem[]
+    /** Flows: the entry that settled the last step whose result the function had when it requested this one, or 0. */
+    readonly after?: number
+    /** Flows: the declared input of the step. */
+    readonly input?: Json
+    /** Flows: what the step waits for. Absent for a step that executes something. */
+    readonly wait?: 'sleep' | 'question' | 'event'
+    /** Flows: when the wait ends, in ISO 8601. */
+    readonly until?: string
   }
   /**
    * `raw` is absent if it is recorded elsewhere: as the text of the attempt's last reply or, for a kickoff by a
@@ -194,9 +241,18 @@ export interface EntryBodies {
     /** See `tool.returned`. For a nested crew: those of its child runs. */
     readonly uncounted?: readonly string[]
     readonly failures?: readonly TaskFailure[]
+    /** The step of a flow received the event that this entry recorded: `raw` is absent. */
+    readonly event?: number
+    /** The step of a flow waited until its time was up: its value is undefined. */
+    readonly timedOut?: true
   }
-  /** `final`: the run continues without the task (`onTaskFailure: 'continue'`), and no resume executes it again. */
-  'task.failed': { readonly error: Failure; readonly final?: true }
+  /**
+   * `final`: the run continues without the task (`onTaskFailure: 'continue'`), and no resume executes it again.
+   * `retryAt`: when the step of a flow is tried again, in ISO 8601; its function does not learn of this failure.
+   */
+  'task.failed': { readonly error: Failure; readonly final?: true; readonly retryAt?: string }
+  /** The step of a flow has another name in today's code, which declares the old one (`was`). */
+  'task.renamed': { readonly to: string }
   /**
    * `failed`: the failed tasks that its context needs, directly or through other skipped tasks. If the path is that of
    * an attempt, all tasks of a nested crew were skipped; `spent` and `calls` are as in `task.completed`.
@@ -209,7 +265,8 @@ export interface EntryBodies {
     readonly calls?: readonly OnceCall[]
   }
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
-  'task.invalidated': { readonly by?: string; readonly reason?: string }
+  /** `because`: what has changed since the output of the item, or of the flow's step, was made, in words. */
+  'task.invalidated': { readonly by?: string; readonly reason?: string; readonly because?: readonly string[] }
   /**
    * The callbacks of a task for its completion at entry `of` have returned and aren't called again. Without a path: the
    * step callbacks for all entries up to and including `of`.
@@ -256,6 +313,8 @@ export interface EntryBodies {
     readonly by?: string
     /** The stack in the user's code if the tool threw. Not for the model. */
     readonly stack?: string
+    /** The name and members of the error, if a function task or a step of a flow threw one. */
+    readonly thrown?: Pick<Failure, 'name' | 'data'>
     /** Runs that the tool kicked off, but not as child runs: their usage is not counted here. */
     readonly uncounted?: readonly string[]
   }
@@ -275,6 +334,8 @@ export interface EntryBodies {
    * first message.
    */
   'context.summarised': { readonly through: string; readonly summary: string }
+  /** An event that was sent to a flow. */
+  'event.received': { readonly name: string; readonly value: Json; readonly id?: string; readonly by?: string }
   'question.asked': { readonly question: Question }
   'question.answered': { readonly question: string; readonly answer: Answer }
   /** A message that had no effect, such as the answer to a withdrawn question. It was removed from the inbox. */

@@ -78,6 +78,12 @@ export function childRunId(run: string, attempt: string): string {
   return `${run}/${attempt}`
 }
 
+/** The id of the run that continues the run of a flow: `chat~2` after `chat`, `chat~3` after `chat~2`. */
+export function nextRunId(run: string): string {
+  const [, base = run, number = '1'] = /^(.*)~(\d+)$/s.exec(run) ?? []
+  return `${base}~${Number(number) + 1}`
+}
+
 /** The end of a child run's id: `/settle#1`, `/chapters#1/1.0/intro#1`. */
 const childEnding = /\/[^/#]+#\d+(\/\d+\.\d+\/[^/#]+#\d+)*$/
 
@@ -98,6 +104,16 @@ export function isInTreeOf(run: string, other: string): boolean {
   if (run === other) return true
   const parent = parentRunId(run)
   return parent !== undefined && isInTreeOf(parent, other)
+}
+
+/** The name of an item of a task: `chapter[c7]`. */
+export function itemName(task: string, key: string): string {
+  return `${task}[${key}]`
+}
+
+/** The task in the name of an item: `chapter` for `chapter[c7]`. Undefined for other names. */
+export function taskOfItem(name: string): string | undefined {
+  return /^([^]+)\[[^[\]]+\]$/.exec(name)?.[1]
 }
 
 /** What is wrong with a name: it may contain no invisible characters, nor any with a meaning in paths. */

@@ -20,6 +20,8 @@ export type Question = { readonly id: string; readonly path: string; readonly te
       readonly owner: Owner
     }
   | { readonly kind: 'limit'; readonly limit: Json; readonly spent: Usage }
+  /** A flow asks for a value. `schema`: a JSON Schema. `about`: what a person needs to see. */
+  | { readonly kind: 'value'; readonly schema: Json; readonly about?: Json }
 )
 
 type Signed = { readonly by?: string; readonly note?: string }
@@ -41,5 +43,7 @@ export interface Answers {
     Signed
   doubt: ({ decision: 'run' } | { decision: 'happened'; result: Json } | Fail) & Signed
   limit: ({ decision: 'raise'; to: Json } | Fail) & Signed
+  value: ({ decision: 'answer'; value: Json } | Fail) & Signed
 }
-export type Answer = Answers[keyof Answers]
+export type QuestionKind = keyof Answers
+export type Answer = Answers[QuestionKind]

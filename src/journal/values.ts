@@ -186,6 +186,8 @@ export type ChatMessage =
 /** Everything in the first request of an attempt except credentials. Stored once, by hash. */
 export interface PinnedRequest {
   readonly instructions: string
+  /** Messages before the first one, from an earlier run or from the parent of a fork. */
+  readonly history?: readonly ChatMessage[]
   readonly message: PinnedText
   /** Files that are sent with the message. */
   readonly files?: readonly StoredFile[]
@@ -228,6 +230,10 @@ export interface Failure {
   readonly message: string
   /** The stack within the user's code, one line per frame. */
   readonly stack?: string
+  /** The name of the error that user code threw, if it isn't `Error`. */
+  readonly name?: string
+  /** Further members of that error, as JSON. */
+  readonly data?: { readonly [name: string]: Json }
 }
 
 /** A failed task that its run continued without. A task of a nested crew is named `settle/payout`. */
@@ -251,7 +257,6 @@ export interface OnceCall {
   readonly given?: true
   /** Absent for a `once` call. */
   readonly effect?: 'idempotent'
-  /** The idempotency key that the tool received. */
   readonly idempotencyKey?: string
   /** In a child run: made by an earlier child run of the same task, so `effects` doesn't apply. */
   readonly own?: true
@@ -272,6 +277,9 @@ export interface DeclaredTask {
   readonly expectedOutput?: string
   readonly agent?: string
 }
+
+/** An item of the list of a task with `forEach`. */
+export type ListedItem = { readonly key: string; readonly item: Json }
 
 /** How the tasks of a crew differ from those of its run. A name that is both removed and added starts fresh. */
 export interface TaskListChanges {
@@ -308,6 +316,8 @@ export interface Limit {
   readonly cost?: number
   /** The time that processes work on the run, without the time that it waits for people. */
   readonly seconds?: number
+  /** Flows: the number of steps that the run begins. Default: 10,000. */
+  readonly steps?: number
 }
 
 /** What a new run does with a task, and why. */
@@ -332,7 +342,6 @@ export interface Estimate {
   readonly usage: Usage
   /** In dollars. Absent if the price of the model is unknown. */
   readonly cost?: number
-  /** The number of earlier executions. */
   readonly samples: number
 }
 

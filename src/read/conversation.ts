@@ -15,6 +15,8 @@ export interface Piece {
 
 /** The conversation as the model sees it: the first message, a summary of the covered pieces, the other pieces. */
 export interface VisibleConversation {
+  /** Messages of another run, before the first message. Never summarised. */
+  readonly history: readonly ChatMessage[]
   readonly first: string
   /** The files of the first message. */
   readonly files: AttemptState['request']['files']
@@ -26,17 +28,30 @@ export interface VisibleConversation {
 /** Returns the messages to send to the model. */
 export function conversation(state: RunState, attempt: AttemptState): ChatMessage[] {
   const visible = visibleConversation(state, attempt)
-  const [next, ...others] = visible.rest.flatMap((piece) => piece.messages)
-  const text = openingText(visible)
-  // some servers refuse two consecutive user messages
-  if (visible.summary && next?.role === 'user') return [firstMessage(`${text}\n\n${next.text}`, visible), ...others]
-  return [firstMessage(text, visible), ...(next ? [next] : []), ...others]
+  const first = firstMessage(openingText(visible), visible)
+  return joined([...visible.history, first, ...visible.rest.flatMap((piece) => piece.messages)])
+}
+
+/** Joins consecutive messages of the user, which some servers refuse. */
+function joined(messages: readonly ChatMessage[]): ChatMessage[] {
+  const all: ChatMessage[] = []
+  for (const message of messages) {
+    const last = all.at(-1)
+    if (last?.role !== 'user' || message.role !== 'user') {
+      all.push(message)
+      continue
+    }
+    const files = [...(last.files ?? []), ...(message.files ?? [])]
+    const text = `${last.text}\n\n${message.text}`
+    all[all.length - 1] = { role: 'user', text, ...(files.length > 0 ? { files } : {}) }
+  }
+  return all
 }
 
 /** Returns all messages, including messages that the model only sees summarised. */
 function allMessages(state: RunState, attempt: AttemptState): ChatMessage[] {
   const whole = fullConversationOf(state, attempt)
-  return [firstMessage(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
+  return [...whole.history, firstMessage(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
 }
 
 /**
@@ -115,11 +130,11 @@ function firstMessage(text: string, { files }: Pick<FullConversation, 'files'>):
 
 /** Splits the conversation at its newest summary, which includes the older ones. */
 export function visibleConversation(state: RunState, attempt: AttemptState): VisibleConversation {
-  const { first, files, pieces, summary } = fullConversationOf(state, attempt)
+  const { history, first, files, pieces, summary } = fullConversationOf(state, attempt)
   const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
   // without its last turn, which a person removed from the journal, a summary is ignored
-  if (!summary || last < 0) return { first, files, covered: [], rest: pieces }
-  return { first, files, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
+  if (!summary || last < 0) return { history, first, files, covered: [], rest: pieces }
+  return { history, first, files, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
 }
 
 /** Returns the text of the first message, with the summary that replaces the covered pieces. */
@@ -130,25 +145,29 @@ export function openingText({ first, summary, covered }: VisibleConversation): s
 }
 
 interface FullConversation {
+  readonly history: readonly ChatMessage[]
   readonly first: string
   readonly files: AttemptState['request']['files']
   readonly pieces: Piece[]
   readonly summary: SummaryState | undefined
 }
 
-/** Includes the conversation that the attempt continues, and the message with which its answer was sent back. */
+/** Includes the conversation that the attempt continues, and the message with which it does. */
 function fullConversationOf(state: RunState, attempt: AttemptState): FullConversation {
-  const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  const before: FullConversation =
-    carried && attempt.carries
-      ? addPiece(fullConversationOf(state, carried), { messages: [{ role: 'user', text: attempt.carries.message }] })
-      : { first: attempt.request.message, files: attempt.request.files, pieces: [], summary: undefined }
-  const pieces = attempt.turns.map((turn): Piece => ({ turn, messages: turnMessages(turn) }))
-  return { ...before, pieces: [...before.pieces, ...pieces], summary: attempt.summary ?? before.summary }
-}
-
-function addPiece(whole: FullConversation, piece: Piece): FullConversation {
-  return { ...whole, pieces: [...whole.pieces, piece] }
+  const chain = [attempt]
+  for (let first = attempt; first.carries; first = chain.at(-1) as AttemptState) {
+    const carried = state.attempts.get(first.carries.path)
+    if (!carried) break
+    chain.push(carried)
+  }
+  const root = chain.at(-1) as AttemptState
+  const pieces = chain.toReversed().flatMap((part): Piece[] => {
+    const message = part === root ? undefined : part.carries?.message
+    const turns = part.turns.map((turn): Piece => ({ turn, messages: turnMessages(turn) }))
+    return message === undefined ? turns : [{ messages: [{ role: 'user', text: message }] }, ...turns]
+  })
+  const { history = [], message: first, files } = root.request
+  return { history, first, files, pieces, summary: chain.find(({ summary }) => summary)?.summary }
 }
 
 function turnMessages(turn: TurnState): ChatMessage[] {

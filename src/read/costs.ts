@@ -1,5 +1,6 @@
 // What runs, tasks and model calls have cost, in dollars.
-import { modelCalls, type ModelCalls, type RunState } from '../journal/state/state.ts'
+import { type RunState } from '../journal/state/state.ts'
+import { modelCalls, type ModelCalls } from '../journal/state/spent.ts'
 import { addCost, costOf, costOfSpending, type Prices } from '../models/cost.ts'
 
 /** Returns what a task has cost in a run, including its coworkers and child runs; undefined if a price is unknown. */

@@ -30,6 +30,7 @@ export const decisions: { readonly [K in Question['kind']]: { readonly [decision
   },
   doubt: { run: { must: [] }, happened: { must: ['result'] }, fail: { must: ['reason'] } },
   limit: { raise: { must: ['to'] }, fail: { must: ['reason'] } },
+  value: { answer: { must: ['value'] }, fail: { must: ['reason'] } },
 }
 
 /** Returns the answer as JSON, or throws ANSWER_INVALID, with the accepted decisions, if it does not fit. */
@@ -67,7 +68,7 @@ export function checkAnswer(question: Question, answer: unknown): Answer {
 /** Returns why a budget is invalid, if it is. */
 export function limitProblem(limit: unknown): string | undefined {
   if (typeof limit !== 'object' || limit === null || Array.isArray(limit)) return `is ${describe(limit)}, not an object`
-  const names = ['tokens', 'cost', 'seconds']
+  const names = ['tokens', 'cost', 'seconds', 'steps']
   const entries = Object.entries(limit)
   if (entries.length === 0) return `is empty; give ${names.join(', ')}`
   for (const [name, value] of entries) {

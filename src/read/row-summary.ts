@@ -22,6 +22,7 @@ export interface RowSummary {
   /** How many failed tasks the run continued without, including tasks of nested crews. */
   readonly failed?: number
   readonly total: number
+  readonly flow?: boolean
   readonly lives: number
   readonly usage: Usage
   /** `usage` in parts that can be priced, so that a total over many runs needs no journals. */
@@ -42,6 +43,7 @@ export interface RowSummary {
   readonly forWorkers?: boolean
   /** Backtest trials: how many trials the backtest has. */
   readonly trials?: number
+  readonly next?: RunState['next']
   readonly suspended?: RunState['suspended']
   readonly woken?: RunState['woken']
   readonly error?: RunState['error']
@@ -94,13 +96,20 @@ export function dueAt(state: RunState): Batch['due'] {
     case 'running':
       return 'now'
     case 'suspended':
-      return isWoken(state) ? 'now' : undefined
+      if (isWoken(state)) return 'now'
+      return suspendedUntil(state)
     case 'failed':
       return state.retryAt === undefined ? undefined : Date.parse(state.retryAt)
     case 'completed':
     case 'cancelled':
       return undefined
   }
+}
+
+/** When a suspended run continues even if nothing wakes it: the end of a sleep, or of the time for an answer. */
+export function suspendedUntil({ suspended }: RunState): number | undefined {
+  const until = suspended && 'until' in suspended ? suspended.until : undefined
+  return until === undefined ? undefined : Date.parse(until)
 }
 
 /** Whether a requeue would continue the run: it is suspended, failed, or imported and not continued since. */
@@ -129,10 +138,13 @@ export function isReady(run: Wakeable): boolean {
   return !run.imported && isWoken(run)
 }
 
+type Reason = NonNullable<RunState['suspended']>['reason']
+const wakingReasons: ReadonlySet<Reason> = new Set(['questions', 'limit', 'child', 'parent', 'sleeping', 'events'])
+
 /** Whether a suspended run waits for something that wakes it, such as an answer. */
 export function canWake({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
   const reason = suspended?.reason
-  return reason === 'questions' || reason === 'limit' || reason === 'child' || reason === 'parent'
+  return reason !== undefined && wakingReasons.has(reason)
 }
 
 /** Whether a worker may continue the run at the time `now`, in ms since 1970. */
@@ -170,6 +182,13 @@ export async function findMove(store: Store, state: Suspended & Pick<RunState, '
 export function runMoved(run: string, { to }: Move): RepriseError {
   const words = `run ${run} was moved to ${to} and continues only there`
   return new RepriseError('RUN_MOVED', words, { runId: run, next: { type: 'requeue', runId: run } })
+}
+
+/** Returns the newest of the runs that continue a run of a flow, or the run itself. */
+export async function lastRun(store: Store, run: string): Promise<string> {
+  const row = await store.row(run)
+  const next = row && readSummary(row).next
+  return next === undefined ? run : lastRun(store, next)
 }
 
 // Checks of run ids from callers and exported files.

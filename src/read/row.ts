@@ -31,12 +31,14 @@ export function listingRow(state: RunState): RunRow {
     seq: state.seq,
     ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
     ...defined({
+      flow: state.flow,
       parentIncarnation: state.parent?.incarnation,
       from: state.parent?.from,
       dueAt: dueTime(state),
       imported: state.imported,
       forWorkers: state.forWorkers,
       trials: state.trials,
+      next: state.next,
     }),
     ...defined({ suspended: state.suspended, woken: state.woken, error: state.error, module: state.module }),
   }

@@ -5,6 +5,7 @@ import { allRows } from '../read/all-rows.ts'
 import { isBacktest } from '../read/backtest-name.ts'
 import { isReady, readSummary, moveOf } from '../read/row-summary.ts'
 import { runNotFoundError } from '../read/read-run.ts'
+import { isScheduleCrew } from '../read/schedule-name.ts'
 import { RepriseError } from '../base/errors.ts'
 import { parentRunId } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
@@ -31,10 +32,10 @@ export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   return own.length === 1 ? own : matches
 }
 
-/** The newest run of a crew, or of all crews, except backtests. Child runs don't count. */
+/** The newest run of a crew, or of all crews, except backtests and schedules. Child runs don't count. */
 export async function latestRun(store: Store, crew?: string): Promise<RunRow | undefined> {
   for await (const row of allRows(store, { roots: true, ...defined({ crew }) }))
-    if (crew !== undefined || !isBacktest(row.crew)) return row
+    if (crew !== undefined || !(isBacktest(row.crew) || isScheduleCrew(row.crew))) return row
   return undefined
 }
 

@@ -6,6 +6,7 @@ import { runExists, deleteIfFree, runTreeRows } from '../engine/history/delete-r
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
 import { backtestName } from '../read/backtest-name.ts'
+import { isScheduleCrew } from '../read/schedule-name.ts'
 import { newestFirst, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
@@ -53,6 +54,7 @@ export async function prune(
   const { olderThan, keep, status, dryRun } = readLimits(limits)
   const isKept = keep === undefined ? () => false : newestOfCrews(store, keep)
   const fits = async (row: RunRow): Promise<boolean> =>
+    !keepsSchedule(row) &&
     status.includes(await rowStatus(store, row)) &&
     (olderThan === undefined || (row.updatedAt < olderThan && (await lastTouched(store, row)) < olderThan)) &&
     !(await isPrunedWithRoot(store, row)) &&
@@ -70,6 +72,11 @@ export async function prune(
     else runs.push(pruned)
   }
   return { runs, held, dryRun }
+}
+
+/** Whether the run keeps a schedule: only `removeSchedule` ends one. Schedules delete their earlier runs themselves. */
+function keepsSchedule({ crew, status }: RunRow): boolean {
+  return isScheduleCrew(crew) && status !== 'cancelled'
 }
 
 async function isRunHeld({ store }: Engine, run: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 // The view of one run, as library, command line and page show it: plain data, built from a run and its child runs.
 import type { CrewDefinition } from '../engine/definition.ts'
-import { dueTime, isReady, moveOf } from '../read/row-summary.ts'
+import { dueTime, moveOf } from '../read/row-summary.ts'
 import { costOfRun } from '../read/costs.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/inheritance.ts'
 import { comparedForView } from '../engine/run/compare-tasks.ts'
@@ -10,23 +10,25 @@ import { parentRunId } from '../journal/paths.ts'
 import { orphanedIn } from '../journal/state/change-tasks.ts'
 import { taskFailures, unfinishedCrews } from '../journal/state/tally.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
-import { isEnded, type RunState, addTo, spentByModel } from '../journal/state/state.ts'
+import { isEnded, type RunState, addTo } from '../journal/state/state.ts'
+import { spentByModel } from '../journal/state/spent.ts'
 import {
   planOutcomes,
   isDone,
-  lastOutput,
+  runOutput,
   currentTasks,
   taskViews,
   type PlannedOutcome,
   type TaskView,
 } from './task-view.ts'
+import { flowFacts, type FlowFacts } from './flow-view.ts'
 import { runViewStatus, describeWhy, readExecution, type Execution } from './status.ts'
 import { type RunSummary, parentRun, type ParentRun } from './summary.ts'
 import type { Store } from '../stores/store.ts'
 import { openTreeQuestions, childReader, type ReadChild } from '../engine/task/children.ts'
 import { readRun } from '../read/read-run.ts'
 
-export interface RunView extends RunSummary {
+export interface RunView extends RunSummary, FlowFacts {
   /** The dispatcher's call that last continued the run, such as a Restate invocation. */
   readonly via: DispatchedBy | undefined
   /** The text of the last task that wasn't skipped, once the run is completed. */
@@ -60,16 +62,20 @@ export async function viewRun(
   return buildRunView(await readRunTree(store, runId), crew)
 }
 
-/** Builds the view of a run that was already read. */
-export async function buildRunView(tree: RunTree, crew?: CrewDefinition): Promise<RunView> {
+/** Builds the view of a run that was already read. `known`: its tasks, or none if the caller shows them otherwise. */
+export async function buildRunView(
+  tree: RunTree,
+  crew?: CrewDefinition,
+  known?: readonly TaskView[],
+): Promise<RunView> {
   const { state, questions, parent, held, holder } = tree
   const { run: runId, suspended, woken, error, imported } = state
   const dueAt = dueTime(state)
   const openQuestions = questions.length
-  const status = runViewStatus(state.status, { questions: openQuestions, held, awake: isReady(state), suspended })
-  const tasks = await taskViews(tree, crew)
+  const status = runViewStatus(state.status, state, { questions: openQuestions, held })
+  const tasks = known ?? (await taskViews(tree, crew))
   const completed = status === 'completed'
-  const last = completed ? lastOutput(tasks) : undefined
+  const last = completed ? await runOutput(state, tasks, crew) : undefined
   const own = currentTasks(state)
   const failures = taskFailures(state)
   return {
@@ -87,20 +93,22 @@ export async function buildRunView(tree: RunTree, crew?: CrewDefinition): Promis
     updatedAt: state.updatedAt,
     lives: state.lives,
     done: own.filter(isDone).length,
-    failed: failures.length,
+    failed: state.tally.failures,
     total: own.length,
+    flow: state.flow ?? false,
     usage: { ...state.spent },
     cost: await costOfRun(state, crew?.prices),
     openQuestions,
     error,
     dueAt,
-    raw: completed ? (last?.raw ?? '') : undefined,
+    raw: last?.raw,
     output: last?.output,
     questions,
     failures,
     plan: await planOutcomes(state, crew?.prices),
     tasks,
     taskChanges: state.taskChanges,
+    ...flowFacts(state),
     ...(await comparedWithCode(tree, crew)),
   }
 }

@@ -17,6 +17,8 @@ export const runViewStatuses = {
   running: 'A process is executing it.',
   abandoned: 'It was being executed, and its process is gone. A resume continues it.',
   waiting: 'It is suspended until a person answers a question or raises a limit, of the run or of a child run.',
+  sleeping:
+    'A flow, or a child run that is a flow, is suspended until a time or an event. A worker or a resume continues it then.',
   stopped: 'It is suspended for another reason, given in `why`. A resume continues it.',
   completed: 'All of its tasks are done.',
   failed: 'It ended with an error. A resume tries again, or a worker at `dueAt`.',
@@ -31,8 +33,10 @@ export const taskViewStatuses = {
   running: 'A process is executing it.',
   started: 'It was started, and no process is executing it now.',
   waiting: 'It has an open question, or its child run has one.',
+  sleeping: 'It is a step of a flow that waits for a time or an event.',
   failed: 'It ended with an error.',
   skipped: 'Its condition did not hold.',
+  left: 'It is a step of a flow that returned before the step was done.',
   executed: 'It was executed in this run.',
   inherited: 'Its output is from another run.',
   edited: 'Its output is from a person.',
@@ -45,18 +49,31 @@ interface StatusFacts {
   readonly questions: number
   /** Whether a process holds the running run. */
   readonly held: boolean
-  /** Whether what a suspended run waited for is there. */
-  readonly awake: boolean
-  readonly suspended?: RunState['suspended']
 }
 
-export function runViewStatus(status: RunStatus, { questions, held, awake, suspended }: StatusFacts): RunViewStatus {
+export function runViewStatus(status: RunStatus, run: Wakeable, { questions, held }: StatusFacts): RunViewStatus {
   if (status === 'running') return held ? 'running' : 'abandoned'
   if (status !== 'suspended') return status
+  const reason = run.suspended?.reason
   // answers alone don't continue such a run
-  if (suspended?.reason === 'tasks-changed') return 'stopped'
-  if (questions > 0) return 'waiting'
-  return awake ? 'queued' : 'stopped'
+  if (reason === 'tasks-changed') return 'stopped'
+  const isOver = waitIsOver(run)
+  if (questions > 0 && !isOver) return 'waiting'
+  if (isReady(run) || (isOver && !run.imported)) return 'queued'
+  return !isOver && sleepingReasons.has(reason) ? 'sleeping' : 'stopped'
+}
+
+/** child: without an open question, the child run sleeps. */
+const sleepingReasons: ReadonlySet<string | undefined> = new Set(['sleeping', 'events', 'child'])
+
+/** Whether a suspended run continues now because a time has come: the end of a sleep, or of the time for an answer. */
+export function waitIsOver({ suspended }: Pick<Wakeable, 'suspended'>): boolean {
+  const until = untilOf(suspended)
+  return until !== undefined && Date.parse(until) <= Date.now()
+}
+
+function untilOf(suspended: Wakeable['suspended']): string | undefined {
+  return suspended && 'until' in suspended ? suspended.until : undefined
 }
 
 /** The stored statuses that runs with these view statuses may have. */
@@ -69,6 +86,7 @@ function storedStatus(shown: RunViewStatus): RunStatus | RunStatus[] {
     case 'abandoned':
       return 'running'
     case 'waiting':
+    case 'sleeping':
     case 'stopped':
       return 'suspended'
     case 'queued':
@@ -89,7 +107,20 @@ export function taskViewStatus(
   if (task.status !== 'running') return task.status
   if (error?.task === task.name) return 'failed'
   if (questions.some(({ path }) => taskNameAt({ attempts }, path) === task.name)) return 'waiting'
+  if (task.wait === 'sleep' || task.wait === 'event') return 'sleeping'
   return status === 'running' && held ? 'running' : 'started'
+}
+
+interface Counts {
+  readonly done: number
+  readonly failed: number
+  readonly total: number
+  readonly flow: boolean
+}
+
+/** `3 of 4 tasks`. A flow has no total: `12 steps`. */
+export function doneWords({ done, total, flow }: Counts): string {
+  return flow ? plural(done, 'step') : `${done} of ${plural(total, 'task')}`
 }
 
 /** The process that executes a run. */
@@ -147,8 +178,12 @@ export function describeWhy(facts: RunFacts): string | undefined {
       return dueAt === undefined ? 'it waits for a worker' : `no worker starts it before ${dueAt}`
     case 'abandoned':
       return imported ? importedWords : 'its process is gone'
-    case 'waiting':
-      return `it waits for ${plural(openQuestions, 'answer')}`
+    case 'waiting': {
+      const until = untilOf(facts.suspended)
+      const more = until === undefined ? '' : `, and continues without them at ${until}`
+      return `it waits for ${plural(openQuestions, 'answer')}${more}`
+    }
+    case 'sleeping':
     case 'stopped':
       return `it ${describeStop(facts)}`
     case 'failed':
@@ -173,19 +208,24 @@ const importedWords = 'it was imported, and workers leave imported runs alone'
 /** Why a suspended run that waits for no answer stopped: `was stopped`, `has its answers`. */
 export function describeStop(run: SuspendedRun): string {
   const words = describeReason(run)
-  if (!isReady(run) || run.suspended?.reason === 'parent') return words
+  const continues = isReady(run) || (waitIsOver(run) && !run.imported)
+  if (!continues || run.suspended?.reason === 'parent') return words
   if (parentRunId(run.runId) !== undefined) return `${words}, and continues with run ${rootRunId(run.runId)}`
   return `${words}, and now waits for a worker or a resume`
 }
 
-function describeReason({ runId, suspended }: SuspendedRun): string {
+function describeReason(run: SuspendedRun): string {
+  const { runId, suspended } = run
+  const until = untilOf(suspended)
+  const isOver = isReady(run) || waitIsOver(run)
   switch (suspended?.reason) {
     case 'questions':
     case 'limit':
       return 'has its answers'
     case 'child': {
       const runs = (suspended.children ?? []).map((attempt) => childRunId(runId, attempt))
-      return runs.length === 0 ? 'has its answers' : `waited for ${runs.join(' and ')}`
+      if (runs.length === 0) return 'has its answers'
+      return `${isOver ? 'waited' : 'waits'} for ${runs.join(' and ')}${until === undefined ? '' : ` until ${until}`}`
     }
     case 'parent':
       return `is part of run ${rootRunId(runId)}, which has used up its budget`
@@ -197,6 +237,12 @@ function describeReason({ runId, suspended }: SuspendedRun): string {
       return givenUpReason
     case 'moved':
       return movedWords(suspended)
+    case 'sleeping':
+      return `${waitIsOver(run) ? 'slept' : 'sleeps'} until ${until}`
+    case 'events': {
+      const latest = until === undefined ? '' : `, until ${until} at the latest`
+      return isOver ? 'has waited for an event' : `waits for an event${latest}`
+    }
     case 'edited':
       return 'has missing or changed entries, and unfinished tasks'
     default:

@@ -1,6 +1,6 @@
 // Summaries of runs for lists, from their rows. Reads a journal only for the usage of a running run since its row was
 // written, and for inputs that are too large for a row.
-import { isReady, spendingIn, readSummary, type RowSummary, moveOf } from '../read/row-summary.ts'
+import { spendingIn, readSummary, type RowSummary, moveOf } from '../read/row-summary.ts'
 import { isRowOfRun } from '../read/incarnation.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
@@ -34,9 +34,12 @@ export interface RunSummary {
   readonly lives: number
   /** The number of finished tasks. */
   readonly done: number
-  /** The number of failed tasks that the run continued without, including those of nested crews. */
+  /** How many failed tasks the run continued without, including those of nested crews. Flows: failed steps. */
   readonly failed: number
+  /** Flows: the number of steps that were requested so far. */
   readonly total: number
+  /** The crew is a flow, whose steps are found while it runs. */
+  readonly flow: boolean
   /** Including the usage of child runs so far. */
   readonly usage: Usage
   /** In dollars. Undefined if the price of a model is unknown, or the row was written by older code. */
@@ -74,10 +77,10 @@ export interface Pricing {
 export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
   const { run: runId, crew, version, forkedFrom: parent, createdAt } = row
   const summary = readSummary(row)
-  const { lives, done, failed = 0, total, suspended, woken, error, dueAt, imported } = summary
+  const { lives, done, failed = 0, total, flow = false, suspended, woken, error, dueAt, imported } = summary
   const openQuestions = await countQuestions(store, row, summary)
   const { held, holder } = await readExecution(store, runId, row.status)
-  const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(summary), suspended })
+  const status = runViewStatus(row.status, summary, { questions: openQuestions, held })
   const { usage, spending, updatedAt } = await usageOf(store, row, summary)
   return {
     runId,
@@ -95,6 +98,7 @@ export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}
     done,
     failed,
     total,
+    flow,
     usage,
     cost: await costOfParts(spending, pricing),
     openQuestions,
@@ -122,8 +126,7 @@ export async function parentRun(
 export async function rowStatus(store: Store, row: RunRow): Promise<RunViewStatus> {
   const { held } = await readExecution(store, row.run, row.status)
   const questions = row.status === 'suspended' ? await countOpenQuestions(store, row) : 0
-  const summary = readSummary(row)
-  return runViewStatus(row.status, { questions, held, awake: isReady(summary), suspended: summary.suspended })
+  return runViewStatus(row.status, readSummary(row), { questions, held })
 }
 
 /** The number of open questions, including those of child runs. */

@@ -4,12 +4,19 @@ import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../read/conversation.ts'
 import { parsedOutput } from '../engine/run/task-context.ts'
 import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage, PlannedTask } from '../journal/entries.ts'
-import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
+import { itemsOf } from '../journal/state/at-path.ts'
+import { usageWithItems } from '../journal/state/items.ts'
+import type { Json } from '../journal/json.ts'
+import { isListTask, recordedItemTask } from '../engine/run/for-each.ts'
+import { addUsage, isEnded, type RunState, type TaskState } from '../journal/state/state.ts'
+import { spentOn } from '../journal/state/spent.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
 import { taskTexts } from '../journal/state/change-tasks.ts'
 import type { RunTree } from './run-view.ts'
 import { costOfTask } from '../read/costs.ts'
-import type { Prices } from '../models/cost.ts'
+import { addCost, type Prices } from '../models/cost.ts'
+import { parseValue } from '../schema/answer-schema.ts'
+import { inOrder, stepFacts, stepsByPlace, type FindAtPlace, type StepFacts } from './flow-view.ts'
 
 export interface TaskView<Output = unknown> {
   readonly name: string
@@ -49,21 +56,56 @@ export interface TaskView<Output = unknown> {
   readonly error: Failure | undefined
   /** The child run of the newest attempt at a nested crew. */
   readonly child: string | undefined
+  /** An item of a task with `forEach`: the name of that task, and the item. */
+  readonly of: string | undefined
+  readonly item: Json | undefined
+  /** Undefined for the tasks of crews. */
+  readonly step: StepFacts | undefined
 }
+
+/** A task in a result. With `forEach`, it has its items, in the order of the list. */
+export interface TaskResult<Output = unknown> extends TaskView<Output> {
+  readonly items?: readonly TaskView<ItemOf<Output>>[]
+}
+
+type ItemOf<Output> = Output extends readonly (infer Item)[] ? Item : unknown
 
 /**
  * The views of all tasks, in the order of the crew, with tasks that the run doesn't have yet. Without the crew's code,
- * in the order of the run.
+ * in the order of the run. Steps of a flow, in the order of their results.
  */
 export function taskViews(tree: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
   const { state } = tree
-  const tasks = crew
-    ? [
-        ...crew.tasks.map((code) => taskView(tree, findRecord(state, code) ?? unknownTask(code), code)),
-        ...orphanedTasks(state, crew).map((task) => taskView(tree, task)),
-      ]
-    : currentTasks(state).map((task) => taskView(tree, task))
+  const places = state.flow ? stepsByPlace(state) : undefined
+  const tasks =
+    crew && !crew.flow
+      ? [
+          ...crew.tasks.flatMap((code) => viewsOfTask(tree, findRecord(state, code) ?? unknownTask(code), code)),
+          ...orphanedTasks(state, crew).map((task) => taskView(tree, task)),
+        ]
+      : currentTasks(state).map((task) => taskView(tree, task, undefined, places))
   return Promise.all(tasks)
+}
+
+/** The view of a task, and those of its items. */
+function viewsOfTask(tree: TaskFacts, task: TaskState, code: TaskDefinition): Promise<TaskView>[] {
+  const { state } = tree
+  const items = isListTask(code) ? itemsOf(state, task) : []
+  return [
+    taskView(tree, task, code),
+    ...items.map((item) =>
+      taskView(tree, item, isListTask(code) ? recordedItemTask(code, state, item.name) : undefined),
+    ),
+  ]
+}
+
+/** Returns the views of tasks, those of items below that of their task. */
+export function nestItems(views: readonly TaskView[]): TaskResult[] {
+  const items = Map.groupBy(views, ({ of }) => of)
+  return (items.get(undefined) ?? []).map((view) => {
+    const own = items.get(view.name)
+    return own ? { ...view, items: own } : view
+  })
 }
 
 type TaskFacts = Pick<RunTree, 'state' | 'held' | 'questions'>
@@ -78,24 +120,47 @@ function findRecord({ tasks }: RunState, { name, was }: TaskDefinition): TaskSta
 function orphanedTasks(state: RunState, crew: CrewDefinition): TaskState[] {
   if (isEnded(state.status)) return []
   const names = new Set(crew.tasks.flatMap(({ name, was }) => [name, ...was]))
-  return currentTasks(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
+  return currentTasks(state).filter(
+    ({ name, of = name, attempts, output }) => !names.has(of) && (attempts.length > 0 || output),
+  )
 }
 
-/** The result of a completed run: the last task with an output, since later tasks were skipped. */
-export function lastOutput(tasks: readonly TaskView[]): TaskView | undefined {
-  return tasks.findLast(({ completedAt }) => completedAt !== undefined)
+/**
+ * The result of a completed run: what the function of a flow returned, else the output of the last task that has one,
+ * since later tasks were skipped.
+ */
+export async function runOutput(
+  state: RunState,
+  tasks: readonly TaskView[],
+  crew: CrewDefinition | undefined,
+): Promise<{ readonly raw: string; readonly output: unknown }> {
+  if (!state.flow) {
+    const last = tasks.findLast(({ completedAt, of }) => completedAt !== undefined && of === undefined)
+    return { raw: last?.raw ?? '', output: last?.output }
+  }
+  const { value } = state
+  const schema = crew?.flow?.schema
+  const parsed = schema && value !== undefined ? await parseValue(schema, value) : { ok: true as const, value }
+  const raw = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+  return { raw, output: parsed.ok ? parsed.value : undefined }
 }
 
-/** The tasks that the crew had at the last resume. */
-export function currentTasks({ tasks }: RunState): TaskState[] {
-  return [...tasks.values()].filter((task) => !task.removed)
+/** The tasks that the crew had at the last resume; the steps of a flow in the order of their results. */
+export function currentTasks({ tasks, flow }: RunState): TaskState[] {
+  const current = [...tasks.values()].filter((task) => !task.removed)
+  return flow ? inOrder(current) : current
 }
 
 export function isDone({ status }: TaskState): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-export async function taskView(tree: TaskFacts, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
+export async function taskView(
+  tree: TaskFacts,
+  task: TaskState,
+  code?: TaskDefinition,
+  places?: FindAtPlace,
+): Promise<TaskView> {
   const { state, held, questions } = tree
   const { name, id, output: stored } = task
   const { description, expectedOutput } = taskTexts(task, state)
@@ -110,7 +175,7 @@ export async function taskView(tree: TaskFacts, task: TaskState, code?: TaskDefi
     agent: stored?.agent ?? task.agent,
     status: taskViewStatus(state, task, held, questions),
     attempts: task.attempts.length,
-    usage: stored && task.source === 'inherited' ? stored.usage : spentOn(state, task),
+    usage: stored && task.source === 'inherited' ? stored.usage : usageWithItems(state, task),
     startedAt: stored?.startedAt ?? task.startedAt,
     completedAt: stored?.completedAt,
     raw: stored?.raw ?? '',
@@ -123,6 +188,9 @@ export async function taskView(tree: TaskFacts, task: TaskState, code?: TaskDefi
     stale: task.stale,
     error: task.error ?? runFailureAt(state, name),
     child: task.attempts.map((path) => state.attempts.get(path)?.child).at(-1),
+    of: task.of,
+    item: task.item,
+    step: stepFacts(state, task, places),
   }
 }
 
@@ -158,14 +226,19 @@ export interface PlannedOutcome extends PlannedTask {
 export async function planOutcomes(state: RunState, prices?: Prices): Promise<readonly PlannedOutcome[] | undefined> {
   const { plan } = state
   if (!plan) return undefined
+  const names = new Set(plan.map((planned) => planned.task))
   return Promise.all(
     plan.map(async (planned): Promise<PlannedOutcome> => {
       const task = state.tasks.get(planned.task)
       const done = task?.status === 'completed' ? (task.source ?? 'executed') : undefined
       const outcome = task?.final ? 'failed' : task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
       if (!task || task.attempts.length === 0) return { ...planned, outcome, actual: undefined }
-      const cost = await costOfTask(state, planned.task, prices)
-      const actual = { usage: spentOn(state, task), ...defined({ cost }) }
+      // items that are not in the plan count for their task
+      const parts = [task, ...itemsOf(state, task).filter(({ name }) => !names.has(name))]
+      const costs = await Promise.all(parts.map(({ name }) => costOfTask(state, name, prices)))
+      const cost = costs.reduce(addCost, 0)
+      const usage = parts.map((part) => spentOn(state, part)).reduce(addUsage)
+      const actual = { usage, ...defined({ cost }) }
       return { ...planned, outcome, actual }
     }),
   )

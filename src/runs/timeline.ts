@@ -7,7 +7,9 @@ import type {
   EntryOf,
   EntryType,
   Owner,
+  QuestionKind,
   ReplyPart,
+  TaskListChanges,
   ToolOutcome,
   Usage,
 } from '../journal/entries.ts'
@@ -92,7 +94,7 @@ export interface UnexecutedTask {
 export interface QuestionSpan {
   readonly id: string
   readonly path: string
-  readonly kind: 'result' | 'call' | 'doubt' | 'limit'
+  readonly kind: QuestionKind
   readonly from: string
   readonly to: string | undefined
   readonly decision: string | undefined
@@ -139,7 +141,11 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
   'run.requeued': undefined,
   'run.imported': undefined,
   'run.woken': undefined,
-  'run.completed': (timeline, { at }) => endLife(timeline, 'completed', at),
+  'run.completed': (timeline, { at }) => {
+    endLife(timeline, 'completed', at)
+    // steps that the function of a flow left
+    for (const attempt of timeline.attempts) endAttempt(attempt, 'void', at)
+  },
   'run.failed': (timeline, { at }) => endLife(timeline, 'failed', at),
   'run.cancelled': (timeline, { at }) => endLife(timeline, 'cancelled', at),
   'task.offered': undefined,
@@ -149,7 +155,9 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
   'task.started': (timeline, entry) => {
     const { path = '', at, carries } = entry
     // an open attempt was given up, or refused, for this one
-    if (!isNestedAttempt(path)) endAttempts(timeline, taskInPath(path), carries ? 'refused' : 'void', at)
+    const task = taskInPath(path)
+    const isRefused = carries !== undefined && taskInPath(carries.path) === task
+    if (!isNestedAttempt(path)) endAttempts(timeline, task, isRefused ? 'refused' : 'void', at)
     const attempt = { ...toAttempt(timeline.runId, entry), task: taskNameAt(timeline, path) }
     addToIndex(indexOf(timeline), attempt)
     timeline.attempts.push(attempt)
@@ -171,6 +179,7 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
     timeline.given.push({ task, as: 'edited', at, from: undefined, by })
   },
   'task.invalidated': (timeline, { path: task = '', at }) => endAttempts(timeline, task, 'void', at),
+  'task.renamed': (timeline, { path: task = '', to }) => renameTasks(timeline, { [task]: to }),
   'callback.returned': undefined,
   'file.written': undefined,
   'model.replied': (timeline, entry) => stepsAt(timeline, entry.path ?? '')?.push(modelStep(entry)),
@@ -185,6 +194,7 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
     if (verdict === 'refused') endAttempt(attemptAt(timeline, path), 'refused', at, `${guardrail}: ${reason}`)
   },
   'context.summarised': undefined,
+  'event.received': undefined,
   'question.asked': ({ questions }, { path = '', at, question: { id, kind } }) => {
     questions.push({ id, kind, path, from: at, to: undefined, decision: undefined, by: undefined })
   },
@@ -212,11 +222,15 @@ export function addEntry(timeline: Timeline, entry: Entry): void {
 /** Moves the attempts of a renamed task to its new name, and ends those of a removed task. */
 function changeTasks(timeline: MutableTimeline, { at, changes = {} }: EntryOf<'run.resumed'>): void {
   const { renamed = {}, removed = [] } = changes
+  renameTasks(timeline, renamed)
+  for (const task of removed) endAttempts(timeline, task, 'void', at)
+}
+
+function renameTasks(timeline: MutableTimeline, renamed: NonNullable<TaskListChanges['renamed']>): void {
   const newName = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)
   for (const attempt of timeline.attempts) attempt.task = newName(attempt.task)
   indexes.delete(timeline)
   for (const [index, given] of timeline.given.entries()) timeline.given[index] = { ...given, task: newName(given.task) }
-  for (const task of removed) endAttempts(timeline, task, 'void', at)
 }
 
 function toLife(from: string, { label: name, pid, host }: Owner): Mutable<Life> {

@@ -13,6 +13,7 @@ import { checkRunId, canWake, isWoken, readSummary } from '../read/row-summary.t
 import { waitForRun } from '../crew/result/result.ts'
 import type { Run, RunPromise } from '../crew/run.ts'
 import { defined } from '../base/options.ts'
+import { waitIsOver } from '../runs/status.ts'
 import { countOpenQuestions } from '../runs/summary.ts'
 import { redact } from '../secrets/redact.ts'
 import { seriallyByName } from '../base/notifier.ts'
@@ -277,7 +278,10 @@ function ownRuns(source: { readonly store: Store; readonly world: Clock }, signa
       forget(own)
       return 'dropped'
     }
-    if (!isWoken(readSummary(row)) || (await countOpenQuestions(store, row)) > 0) return undefined
+    const summary = readSummary(row)
+    if (!isWoken(summary) && !waitIsOver(summary)) return undefined
+    // a flow goes on with each answer and event
+    if (!summary.flow && (await countOpenQuestions(store, row)) > 0) return undefined
     return resumeHere(own)
   }
 

@@ -60,6 +60,17 @@ export function namesWords(names: readonly string[]): string {
   return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : (names[0] ?? '')
 }
 
+/** Replaces times in ISO 8601 by local times, which all other words use. */
+export function inLocalTimes(words: string): string {
+  return words.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, longTime)
+}
+
+/** `facts, note, 98 more`: a flow may have thousands of steps. */
+export function someNames(names: readonly string[], most = 30): string {
+  const more = names.length - most
+  return (more <= 0 ? names : [...names.slice(0, most), `${more} more`]).join(', ')
+}
+
 export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }

@@ -79,12 +79,12 @@ export function readExpose(value: unknown): Exposure {
 const everything: ExposeOptions = { tasks: true, tools: true, prompts: true, reasoning: true, errors: true }
 
 function isLast(state: RunState, task: string): boolean {
-  return [...state.tasks.values()].findLast(({ removed }) => !removed)?.name === task
+  return [...state.tasks.values()].findLast(({ removed, of }) => !removed && of === undefined)?.name === task
 }
 
 /** The result of a completed run is the output of the last task that has one: later ones were skipped. */
 function isResult(state: RunState, task: string): boolean {
-  const last = [...state.tasks.values()].findLast(({ output, removed }) => output && !removed)
+  const last = [...state.tasks.values()].findLast(({ output, removed, of }) => output && !removed && of === undefined)
   return isLast(state, task) || (state.status === 'completed' && last?.name === task)
 }
 

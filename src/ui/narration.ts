@@ -27,6 +27,8 @@ import { questionData, taskData } from './view-data.ts'
 export interface Narration {
   readonly state: RunState
   readonly exposure: Exposure
+  /** Set if only this step of a flow is narrated: a turn of a conversation. */
+  readonly step: string | undefined
   /** All recorded items. Readers see those for which `isShown` is true. */
   readonly items: readonly Item[]
   isShown(item: Item): boolean
@@ -44,7 +46,7 @@ export interface Narration {
   dropUnrecorded(): void
 }
 
-export function createNarration(run: string, exposure: Exposure): Narration {
+export function createNarration(run: string, exposure: Exposure, step?: string): Narration {
   const state = emptyState(run)
   const items: Item[] = []
   const byKey = new Map<string, Item>()
@@ -62,6 +64,8 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     changed.add(item)
     if (item.type === 'tool' && !exposure.tool(item.tool)) hidden.add(item)
   }
+
+  const isNarrated = (task: string): boolean => step === undefined || task === step
 
   function isStreamShown({ type, origin }: TextItem): boolean {
     return (type === 'text' || exposure.reasoning) && isTextShown(origin)
@@ -89,6 +93,8 @@ export function createNarration(run: string, exposure: Exposure): Narration {
 
   /** Updates the task of an entry, or all tasks. */
   function updateTasks(entry?: Entry): void {
+    // the reader of a conversation sees its messages
+    if (step !== undefined) return
     const taskName = entry?.path === undefined ? undefined : taskNameAt(state, entry.path)
     const open = questions.filter(({ data }) => data.status === 'open').map(({ data }) => data)
     for (const task of state.tasks.values()) {
@@ -105,6 +111,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
 
   function addQuestion({ question, askedAt }: QuestionState): void {
     const asking = [askingTask(state, question.path)]
+    if (!asking.some(({ task }) => isNarrated(task))) return
     const data = questionData({ question, askedAt, asking }, state, exposure)
     putData({ type: 'question', key: question.id, data })
     const call = question.kind === 'call' ? callAt(question.path) : undefined
@@ -133,8 +140,8 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     const path = entry.path ?? ''
     const streamed = streaming.get(path) ?? []
     streaming.delete(path)
-    if (isInternal(path)) return
     const origin = partOrigin(state, path)
+    if (isInternal(path) || !isNarrated(origin.task)) return
     const reply = replyItems(entry, origin, streamed)
     for (const item of reply.items) {
       const isShown = item.type === 'text' || item.type === 'reasoning' ? isStreamShown(item) : isTextShown(origin)
@@ -145,6 +152,14 @@ export function createNarration(run: string, exposure: Exposure): Narration {
       const call = callAt(key)
       if (call) end(call, outcome)
     }
+  }
+
+  /** Adds the answer of a crew, whose replies are in the journal of its child run. */
+  function addChildAnswer(path: string): void {
+    const { child, task = '' } = state.attempts.get(path) ?? {}
+    if (child === undefined || !isNarrated(task)) return
+    const text = state.tasks.get(task)?.output?.raw ?? ''
+    add({ type: 'text', key: `${path}:0`, origin: partOrigin(state, path), text, done: true })
   }
 
   /** Updates a call with what was recorded after its model call: a changed input, an outcome. */
@@ -169,6 +184,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     const { path = '' } = entry
     const turn = state.attempts.get(parentPath(path))?.turns.at(-1)
     if (turn?.reply.seq === entry.seq) addReply(turn.reply)
+    if (step !== undefined && entry.type === 'task.completed') addChildAnswer(path)
     for (const asked of state.unanswered) {
       const known = byKey.get(`question ${asked.question.id}`) as QuestionItem | undefined
       if (known?.data.askedAt !== asked.askedAt) addQuestion(asked)
@@ -189,7 +205,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
   function addDelta(event: Exclude<RunEvent, Entry>): void {
     const { path } = event
     if (event.type === 'text.reset') return void streaming.delete(path)
-    if (isInternal(path)) return
+    if (isInternal(path) || !isNarrated(partOrigin(state, path).task)) return
     const texts = streaming.get(path) ?? []
     streaming.set(path, texts)
     const type = event.type === 'text.delta' ? 'text' : 'reasoning'
@@ -206,6 +222,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
   return {
     state,
     exposure,
+    step,
     items,
     get steps() {
       return steps
@@ -224,11 +241,12 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     addChildQuestions(asked) {
       changed = new Set()
       for (const { askedAt, asking, answer, withdrawn, attempt: _, ...question } of asked)
-        putData({
-          type: 'question',
-          key: question.id,
-          data: questionData({ question, askedAt, asking, answer, withdrawn }, state, exposure),
-        })
+        if (isNarrated(asking[0]?.task ?? ''))
+          putData({
+            type: 'question',
+            key: question.id,
+            data: questionData({ question, askedAt, asking, answer, withdrawn }, state, exposure),
+          })
       updateTasks()
       return changed
     },
@@ -241,7 +259,11 @@ function itemKey({ type, key }: Item): string {
 }
 
 /** The error message of the run, or a general one if errors aren't exposed. */
-export function failureText({ state, exposure }: Narration): string {
+export function failureText({ state, exposure, step }: Narration): string {
+  if (step !== undefined) {
+    const error = state.tasks.get(step)?.error ?? state.error
+    return (exposure.errors ? error?.message : undefined) ?? 'the message could not be answered'
+  }
   return (exposure.errors ? state.error?.message : undefined) ?? `run ${state.run} failed`
 }
 

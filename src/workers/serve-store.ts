@@ -125,6 +125,8 @@ export interface PollWork {
   readonly pollMs: number
   /** Stop when `poll` resolves to true; reject if it fails. */
   readonly once: boolean
+  /** Whether to poll on the hints of the store. Default: true. */
+  readonly listens?: boolean
 }
 
 /** Minimum time between two polls caused by hints: every step of every run may send one. */
@@ -136,7 +138,7 @@ const maxPauseMs = 30_000
 /** `poll` resolves to true when no work is left. `round` counts the polls. */
 export async function pollStore(
   served: ServedStore,
-  { progress, clock, report, stopping, pollMs, once }: PollWork,
+  { progress, clock, report, stopping, pollMs, once, listens = true }: PollWork,
   poll: (round: number, hints: Notifier) => Promise<boolean>,
 ): Promise<void> {
   const { url } = served.store
@@ -145,7 +147,7 @@ export async function pollStore(
   let away: { readonly since: number; tries: number } | undefined
   stopping.addEventListener('abort', hints.notify, { signal: over.signal })
   progress.onRoom(hints.notify)
-  void listen(served, clock, hints, over.signal)
+  if (listens) void listen(served, clock, hints, over.signal)
   try {
     for (let round = 0; !stopping.aborted; round++) {
       if ((await pollOnce(round)) && once) return

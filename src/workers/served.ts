@@ -3,19 +3,23 @@ import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { NextRun, Schedule } from '../crew/queue/schedule.ts'
 import { checkModels } from '../crew/open-crew.ts'
+import { recordCrew, type RecordedCrew } from '../crew/queue/added-schedules.ts'
 import { requestLeases, type TimedLease } from '../engine/lease/leased-tree.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
+import { isScheduleCrew } from '../read/schedule-name.ts'
 import { isSameLane } from '../stores/rules/leases.ts'
 import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
 import type { Slice } from './advance-run.ts'
 import type { WorkerSettings } from './worker-options.ts'
 import { defined } from '../base/options.ts'
-import type { World } from '../engine/definition.ts'
+import type { Engine, Inputs, World } from '../engine/definition.ts'
 import { realWorld } from '../engine/world.ts'
 
 export interface ServedCrew {
   readonly name: string
+  /** What a queued run records of the crew. */
+  recorded(inputs: Inputs): RecordedCrew
   readonly lanes: readonly Lane[]
   /** Maximum number of its runs in progress, counted over all processes. */
   readonly maxRuns: number | undefined
@@ -27,6 +31,8 @@ export interface ServedCrew {
 
 export interface ServedStore {
   readonly store: Store
+  /** The engine of its first crew. */
+  readonly engine: Pick<Engine, 'store' | 'world'>
   readonly crews: readonly ServedCrew[]
   claim(lanes: readonly Lane[], limits: ClaimLimits): Promise<TimedLease[]>
 }
@@ -41,12 +47,16 @@ export async function serve(
 ): Promise<ServedStore[]> {
   const served = new Map<unknown, ServedStore & { readonly crews: ServedCrew[] }>()
   for (const crew of crews) {
+    if (isScheduleCrew(crew.name))
+      throw new RepriseError('OPTION_INVALID', `crew ${crew.name} has a name that Reprise uses itself; rename it`)
     const open = crew['~open']
     // without its models, a worker would claim the crew's runs again and again for nothing
     checkModels(open.definition.tasks)
-    const { store, world } = await open.engine()
+    const engine = await open.engine()
+    const { store, world } = engine
     const servedCrew: ServedCrew = {
       name: crew.name,
+      recorded: (inputs) => recordCrew(open, inputs),
       lanes: crew['~lanes'],
       maxRuns: crew['~maxRuns'],
       schedules: await crew.schedules(),
@@ -61,7 +71,7 @@ export async function serve(
     const claimed = once ? store : store.direct
     const claim: ServedStore['claim'] = (crewLanes, limits) =>
       requestLeases(world, () => claimed.claim(owner, world.leaseMs, crewLanes, limits))
-    const servedStore = served.get(key) ?? { store: claimed, claim, crews: [] }
+    const servedStore = served.get(key) ?? { store: claimed, engine, claim, crews: [] }
     for (const other of servedStore.crews) checkDisjoint(servedCrew, other, store)
     servedStore.crews.push(servedCrew)
     served.set(key, servedStore)

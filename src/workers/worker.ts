@@ -10,6 +10,7 @@ import { dispatchedWork } from './dispatch/dispatched-work.ts'
 import { sweepStore } from './dispatch/sweep-store.ts'
 import { newInProgress, serve, type ServedCrew, type ServedStore, worldOf } from './served.ts'
 import { keepSchedulesUntil, keepSchedules } from './keep-schedules.ts'
+import { keepAddedSchedules } from './added-schedules.ts'
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts'
 import { serveStore } from './serve-store.ts'
 
@@ -90,13 +91,19 @@ export async function workOn(stores: readonly ServedStore[], settings: WorkerSet
       // before serving, so that `once` also executes scheduled runs that are due now
       await schedules.keep()
       const keeping = once ? undefined : keepSchedulesUntil(schedules, clock, stopping.signal)
-      await Promise.race([serveAll().then(() => progress.done()), abandonedAfterHardStop(over.signal)])
+      const serving = once ? added().then(serveAll) : Promise.all([added(), serveAll()])
+      await Promise.race([serving.then(() => progress.done()), abandonedAfterHardStop(over.signal)])
       await keeping
     } finally {
       over.abort()
       report({ type: 'stopped' })
       await http?.[Symbol.asyncDispose]()
     }
+  }
+
+  /** Like `serveAll`, for the schedules that were added to the stores. */
+  function added(): Promise<void> {
+    return keepAddedSchedules(stores, settings, { clock, report, stopping: stopping.signal, startSlice: sliceOf })
   }
 
   /** Resolves when the worker stops; with `once`, when no work is left. */

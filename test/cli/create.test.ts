@@ -60,6 +60,7 @@ const kinds = [
   { kind: 'TypeScript', flag: '--no-yaml', files: common },
   { kind: 'YAML', flag: '--yaml', files: [...common, 'config/agents.yaml', 'config/tasks.yaml'] },
 ]
+const flowFiles = common.map((file) => file.replace('crew.', 'flow.'))
 
 describe('reprise create', { concurrency: 4 }, () => {
   for (const { kind, flag, files } of kinds) {
@@ -103,6 +104,49 @@ describe('reprise create', { concurrency: 4 }, () => {
       assert.equal((await readFile(join(project, 'claims.txt'), 'utf8')).split('\n').length, 3)
     })
   }
+
+  test('makes a project with a flow that passes its own types and tests, runs on its script, and can be asked', async () => {
+    await using folder = await temporaryFolder()
+    const project = join(folder.path, 'claims')
+    const created = await reprise(folder.path, ['create', 'claims', '--flow', '--json'])
+    assert.equal(created.code, 0, created.stderr)
+    assert.match(created.stderr, /begin with flow\.ts/)
+    assert.deepEqual(records(created)[0]?.['files'], flowFiles.toSorted())
+    assert.deepEqual((await filesIn(project)).toSorted(), flowFiles.toSorted())
+
+    await link(project)
+    const options = ['--customConditions', 'reprise-source', '--exactOptionalPropertyTypes']
+    const types = await run(join(checkout, 'node_modules/.bin/tsc'), options, project)
+    assert.equal(types.stdout, '')
+    const tests = await run(process.execPath, [source, '--test'], project)
+    assert.equal(tests.code, 0, tests.stdout)
+    assert.match(tests.stdout, /^ℹ pass 2$/m)
+    assert.ok(!existsSync(join(project, 'claims.txt')), 'its tests file no claim')
+
+    const offline = await reprise(project, ['run', 'offline.ts', '--inputs', 'inputs.json'])
+    assert.match(
+      offline.stdout,
+      /^For the claims team: an assessor will come about CL-\d+\..*no model was asked\.\)\n$/,
+    )
+
+    // what its README says about the question
+    const inputs = ['--inputs', 'inputs.json', '--input', 'notes=Policy P-77: he fell down the stairs.']
+    const asked = await reprise(project, ['run', 'offline.ts', ...inputs])
+    assert.match(asked.stderr, /File the claim anyway\?/)
+    const answered = await reprise(project, ['answer', 'latest', 'q1', '--decision', 'answer', '--value', 'false'])
+    assert.equal(answered.code, 0, answered.stderr)
+    const ended = await reprise(project, ['resume', '--file', 'offline.ts'])
+    assert.equal(ended.stdout, 'For the claims team: the claim was refused.\n', ended.stderr)
+    assert.equal((await readFile(join(project, 'claims.txt'), 'utf8')).split('\n').length, 2)
+  })
+
+  test('refuses a flow in YAML', async () => {
+    await using folder = await temporaryFolder()
+    const refused = await reprise(folder.path, ['create', 'claims', '--flow', '--yaml'])
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /a flow has no YAML files; leave out --yaml or --flow/)
+    assert.deepEqual(await readdir(folder.path), [])
+  })
 
   test('uses my-crew and TypeScript where there is no terminal to ask at', async () => {
     await using folder = await temporaryFolder()
@@ -263,19 +307,26 @@ test('a model must name a known provider and have no spaces', () => {
   }
 })
 
-const defaults = { name: 'my-crew', model: 'openai/gpt-5-mini', yaml: false }
+const defaults = { name: 'my-crew', model: 'openai/gpt-5-mini', yaml: false, flow: false }
 
-test('create asks for name, model and language, and Enter accepts the default', async () => {
+test('create asks for name, model and kind, and Enter accepts the default', async () => {
   const there = person(
     ['Name of the project (my-crew): ', 'w', 'e', 't', keys.enter],
     ['Model (openai/gpt-5-mini): ', keys.enter],
     ['Esc for none', keys.down, keys.enter],
   )
   assert.deepEqual(await askProject({}, defaults, there), { ...defaults, name: 'wet', yaml: true })
+  const last = person(['Esc for none', keys.up, keys.enter])
+  assert.deepEqual(await askProject({ name: 'a', model: 'b' }, defaults, last), {
+    name: 'a',
+    model: 'b',
+    yaml: false,
+    flow: true,
+  })
 })
 
 test('create does not ask for what an option already sets', async () => {
-  const given = { name: 'wet', model: 'ollama/x', yaml: false }
+  const given = { name: 'wet', model: 'ollama/x', yaml: false, flow: false }
   const there = person()
   assert.deepEqual(await askProject(given, given, there), given)
   assert.equal(there.shown(), '')
@@ -293,8 +344,10 @@ test('create explains a refused name or model and asks again, and writes nothing
   assert.match(there.shown(), /names no known provider/)
 })
 
-test('every command in the README of a new project exists', async () => {
-  const readme = await readFile(join(checkout, 'templates/typescript/README.md'), 'utf8')
+test('every command in the READMEs of new projects exists', async () => {
+  const kindsOfProject = ['typescript', 'yaml', 'flow']
+  const readmes = kindsOfProject.map((kind) => readFile(join(checkout, `templates/${kind}/README.md`), 'utf8'))
+  const readme = (await Promise.all(readmes)).join('\n')
   const commands = (await createProgram(() => {}, ['node', 'reprise'])).commands.map((command) => command.name())
   const named = [...readme.matchAll(/reprise ([a-z]+)/g)].map((match) => match[1] ?? '')
   assert.ok(named.length > 5)

@@ -30,6 +30,8 @@ const agent = new Agent({ role: 'Clerk', goal: 'Help' + evil, model, tools: [loo
 const read = new Task({ name: 'read', description: 'Read {notes}' + evil, agent })
 export const reads = new Crew({ name: 'reads', tasks: [read, new Task({ name: 'again', description: 'Read it again', agent })] })
 export const pays = new Crew({ name: 'pays', tasks: [new Task({ name: 'pay', description: 'Pay' + evil, agent })] })
+const sure = new Flow({ name: 'sure', run: (flow) => flow.ask('sure', { text: 'Sure?' + evil, about: evil }) })
+export const flows = new Flow({ name: 'flows', run: (flow) => Promise.all([flow.step('look', { effect: 'read', key: evil }, () => evil), flow.run(sure), flow.event('go', z.null())]) })
 export const breaks = new Crew({ name: 'breaks', tasks: [new Task({ name: 'break', description: 'Break', agent })] })
 `
 
@@ -83,6 +85,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     [id, '--task', 'read', '--prompts'],
     ['asks', '--task', 'pay', '--steps', '--prompts'],
     ['broke'],
+    ['flows'],
     [evil],
     [id, '--lineage'],
     [id, '--verify'],
@@ -95,7 +98,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
   ],
   'log-tasks-outputs': [[id], [id, '--json']],
   diff: [[id, 'asks']],
-  tail: [[id], ['broke']],
+  tail: [[id], ['broke'], ['flows']],
   check: [['crew.ts']],
   doctor: [
     [...file, ...reads],
@@ -106,7 +109,13 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     ['asks'],
     ['asks', 'q1'],
     ['asks', 'q1', '--decision', evil],
+    ['flows'],
+    ['flows', 'sure/q1', '--decision', 'answer', '--value', evil],
     ['asks', 'q1', '--decision', 'deny', '--reason', evil],
+  ],
+  send: [
+    ['flows', evil, evil, '--id', evil, '--by', evil],
+    [id, evil],
   ],
   edit: [['open', 'read', ...file, ...reads, '--output', evil, '--by', evil]],
   invalidate: [['open', 'read', '--by', evil]],
@@ -140,6 +149,7 @@ describe('escapes and control characters', () => {
     await run('reads', 'open', '--through', 'read', ...notes)
     await run('pays', 'asks')
     await run('breaks', 'broke')
+    await run('flows', 'flows')
   })
   after(() => folder[Symbol.asyncDispose]())
 

@@ -364,11 +364,13 @@ const signs = {
   pending: '○',
   running: '●',
   waiting: '?',
+  sleeping: '◔',
   started: '◌',
   executed: '✔',
   inherited: '↺',
   edited: '✎',
   skipped: '–',
+  left: '–',
   failed: '✖',
 }
 

@@ -11,6 +11,18 @@ async function stopInTool(folder: Project, signal: NodeJS.Signals): Promise<Ende
   return started.ended()
 }
 
+/** A flow that asks for a text and for an object. */
+const asking = `${imports}
+export const flow = new Flow({
+  name: 'order',
+  async run(flow) {
+    const number = await flow.ask('number', { text: 'Which policy?', about: { holder: 'Ada' } })
+    const { amount } = await flow.ask('amount', 'How much?', z.object({ amount: z.number() }))
+    return \`\${number}: \${amount}\`
+  },
+})
+`
+
 /** A crew whose one task is a crew that asks a person. */
 const within = `${imports}
 const model = scriptedModel([{ when: 'Task:', reply: 'found' }])
@@ -64,6 +76,22 @@ describe('on the command line,', { concurrency: 4 }, () => {
     const entries = records(await folder.reprise('show', run, '--steps', '--json'))
     const answer = entries.find((entry) => entry['type'] === 'question.answered')?.['answer']
     assert.deepEqual(answer, { decision: 'happened', result: { claim: 'C-42' }, by: userInfo().username })
+  })
+
+  test('the questions of a flow show what they are about, and take a value: a text as it is, anything else as JSON', async () => {
+    await using folder = await project(asking)
+    const asked = await folder.reprise('run')
+    assert.equal(asked.code, 3, asked.stderr)
+    assert.match(asked.stderr, /Which policy\?\n[^]*{"holder":"Ada"}[^]*answer \(answer, fail\) with this/)
+    const value = (question: string, text: string): Promise<Ended> =>
+      folder.reprise('answer', 'latest', question, '--decision', 'answer', '--value', text)
+    assert.equal((await value('q1', '007')).code, 0)
+    assert.match((await folder.reprise('resume')).stderr, /How much\?/)
+    const bad = await value('q2', '{amount')
+    assert.equal(bad.code, 2)
+    assert.match(bad.stderr, /--value is not JSON/)
+    assert.equal((await value('q2', '{"amount":5}')).code, 0)
+    assert.equal((await folder.reprise('resume')).stdout, '007: 5\n')
   })
 
   test('a run whose result a person must approve prints the result, as do show and tail', async () => {

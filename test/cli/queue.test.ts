@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sqliteStore } from 'reprise/stores'
@@ -158,7 +159,7 @@ test('schedule lists the next runs, and queues them if requested', async () => {
   await folder.write('crew.ts', claims)
   assert.match(
     (await folder.reprise('schedule')).stderr,
-    /^the crews of crew\.ts have no schedules; add: crew\.schedule/,
+    /^there are no schedules; add one with: npx reprise schedule add --cron '0 2 \* \* \*'\n/,
   )
 })
 
@@ -172,13 +173,24 @@ for (const schedule of await crew.schedules()) Object.assign(schedule, { next: (
   assert.equal(stderr, '')
 })
 
-test('setting or ending a schedule by a command is refused with what to do instead, and nothing is queued', async () => {
+test('the earlier options for schedules are refused with what to do instead, and nothing is queued', async () => {
   await using folder = await project(scheduled().crew)
-  const instead =
-    /^schedules are declared in the code of a crew .* call crew\.schedule\(.*docs\/guides\/workers\.md.*\n$/
-  for (const [refusal, ...words] of [
-    ['error: enqueue has no option --cron: ', 'enqueue', ...inputs, '--name', 'nightly', '--cron', '0 2 * * *'],
-    ['error: schedule has no option --end: ', 'schedule', '--end', 'nightly'],
+  for (const [refusal, instead, ...words] of [
+    [
+      'error: enqueue has no option --cron: ',
+      /^a schedule queues a run .* call crew\.schedule\(.* or add one to the store by the command line .*workers\.md.*\n$/,
+      'enqueue',
+      ...inputs,
+      '--cron',
+      '0 2 * * *',
+    ],
+    [
+      'error: schedule list has no option --end: ',
+      /^use the command `schedule remove`;/,
+      'schedule',
+      '--end',
+      'nightly',
+    ],
   ] as const) {
     const { code, stdout, stderr } = await folder.reprise(...words)
     assert.deepEqual([code, stdout], [2, ''])
@@ -186,6 +198,52 @@ test('setting or ending a schedule by a command is refused with what to do inste
     assert.match(stderr.slice(refusal.length), instead)
   }
   assert.equal(existsSync(join(folder.path, '.reprise')), false)
+})
+
+test('an added schedule is listed and removed by commands that need no code, and other lists leave it out', async () => {
+  await using folder = await project(claims)
+  const cron = ['--cron', '0 2 * * *', '--timezone', 'Europe/Berlin', '--name', 'nightly']
+  const added = await folder.reprise('schedule', 'add', 'crew.ts', ...cron, ...inputs)
+  assert.deepEqual([added.code, added.stdout], [0, 'nightly\n'])
+  assert.match(added.stderr, /^added schedule nightly: the first run of crew claims .*: npx reprise worker crew\.ts\n$/)
+  await rm(join(folder.path, 'crew.ts'))
+  const listed = await folder.reprise('schedule', 'list')
+  assert.match(listed.stdout, /^nightly +claims +0 2 \* \* \* +Europe\/Berlin +[-\d]+ [:\d]+$/m)
+  const [record] = records(await folder.reprise('schedule', 'list', '--json'))
+  assert.deepEqual(
+    [record?.['schedule'], record?.['crew'], record?.['added'], record?.['last'], record?.['problem']],
+    ['nightly', 'claims', true, null, null],
+  )
+  assert.match((await folder.reprise('runs')).stderr, /^no runs/)
+  assert.match((await folder.reprise('show', 'latest')).stderr, /there are no runs/)
+  assert.match((await folder.reprise('prune', '--all', '--yes')).stderr, /^deleted 0 runs/)
+  assert.match((await folder.reprise('runs', '--crew', 'reprise:schedule')).stdout, /^reprise:schedule:nightly /m)
+  const unknown = await folder.reprise('schedule', 'remove', 'weekly')
+  assert.equal(unknown.code, 5)
+  assert.match(
+    unknown.stderr,
+    /no schedule weekly was added to .*; it has nightly; list all schedules with: npx reprise/,
+  )
+  assert.equal((await folder.reprise('schedule', 'remove', 'nightly')).code, 0)
+  assert.deepEqual(records(await folder.reprise('schedule', 'list', '--json')), [])
+})
+
+test('a schedule is added for a crew that is named without its file, and refused with what is wrong', async () => {
+  await using folder = await project(claims)
+  const added = await folder.reprise('schedule', 'add', 'claims', '--cron', '@daily', ...inputs)
+  assert.deepEqual([added.code, added.stdout], [0, 'claims\n'])
+  for (const [words, wrong] of [
+    [['claims', '--cron', '@daily', ...inputs], /already has a schedule claims of crew claims; remove that one first/],
+    [['--cron', '61 * * * *', '--name', 'b', ...inputs], /cron of schedule "b" of crew claims is "61 \* \* \* \*"/],
+    [['--cron', '@daily', '--name', 'b'], /give it with: npx reprise schedule add .* --input notes=value/],
+    [['other', '--cron', '@daily', ...inputs], /crew\.ts has no export other/],
+    [['claims', '--crew', 'claims', '--cron', '@daily'], /the crew is given twice/],
+  ] as const) {
+    const { code, stdout, stderr } = await folder.reprise('schedule', 'add', ...words)
+    assert.notEqual(code, 0)
+    assert.equal(stdout, '')
+    assert.match(stderr, wrong)
+  }
 })
 
 test('an invalid schedule is reported with its value when the file is loaded', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { fullName } from '../../src/cli/command.ts'
 import { createProgram, sections } from '../../src/cli/program.ts'
 import { claims, project, records } from './support.ts'
 
@@ -17,17 +18,19 @@ function firstCells(heading: string): string[] {
 const code = (text: string): string => `\`${text}\``
 const names = sections.flatMap(({ commands }) => Object.keys(commands))
 const program = await createProgram(() => {}, ['node', 'reprise', ...names])
+/** With those of groups, such as `schedule add`. */
+const commands = program.commands.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
 
 test('the reference page lists exactly the existing commands', () => {
   const headings = page.split('\n').filter((line) => line.startsWith('### '))
-  const commands = program.commands.map((command) => {
+  const listed = commands.map((command) => {
     const words = command.registeredArguments.map((argument) => {
       const name = `${argument.name()}${argument.variadic ? '...' : ''}`
       return argument.required ? `<${name}>` : `[${name}]`
     })
-    return `### ${code(['reprise', command.name(), ...words].join(' '))}`
+    return `### ${code(['reprise', fullName(command), ...words].join(' '))}`
   })
-  assert.deepEqual(headings.toSorted(), commands.toSorted())
+  assert.deepEqual(headings.toSorted(), listed.toSorted())
 })
 
 test('the reference page lists exactly the global options', () => {
@@ -35,18 +38,19 @@ test('the reference page lists exactly the global options', () => {
   assert.deepEqual(firstCells('## Options of every command').toSorted(), options.toSorted())
 })
 
-for (const command of program.commands) {
-  test(`the reference page lists exactly the options and aliases of ${command.name()}`, () => {
-    const heading = page.split('\n').find((line) => new RegExp(`^### .reprise ${command.name()}\\b`).test(line)) ?? ''
+for (const command of commands) {
+  const name = fullName(command)
+  test(`the reference page lists exactly the options and aliases of ${name}`, () => {
+    const heading = page.split('\n').find((line) => new RegExp(`^### .reprise ${name}\\b`).test(line)) ?? ''
     const options = command.options.filter(({ hidden }) => !hidden).map((option) => code(option.flags))
     assert.deepEqual(firstCells(heading).toSorted(), options.toSorted())
     for (const alias of command.aliases()) assert.ok(page.includes(code(alias)))
   })
 
-  test(`the help of ${command.name()} has an example`, () => {
+  test(`the help of ${name} has an example`, () => {
     let help = ''
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
-    assert.match(help, new RegExp(`\nExamples?:\n  reprise ${command.name()}\\b`))
+    assert.match(help, new RegExp(`\nExamples?:\n  reprise ${name}\\b`))
     assert.equal(help.match(/^Examples?:$/gm)?.length, 1)
     const wide = help.split('\n').filter((line) => line.length > 80)
     assert.deepEqual(wide, [])

@@ -50,7 +50,7 @@ function atTerminal(nodeOptions: readonly string[]): boolean {
 
 /** What every crew file of these tests begins with. */
 export const imports = `
-import { Agent, Crew, Task, tool } from ${JSON.stringify(new URL('src/index.ts', root).href)}
+import { Agent, Crew, Flow, Task, tool } from ${JSON.stringify(new URL('src/index.ts', root).href)}
 import { scriptedModel } from ${JSON.stringify(new URL('src/testing/scripted-model.ts', root).href)}
 import { z } from ${JSON.stringify(import.meta.resolve('zod'))}
 `

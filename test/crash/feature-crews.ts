@@ -1,10 +1,11 @@
 // The crews of the crash tests by name: the claims crew, and one for each feature. All user code (tools, guardrails,
 // conditions, callbacks) leaves a line in a file when it runs. `decide` answers the questions of a crew.
-import { Agent, Crew, tool, type Answer, type Guardrail, type Question, type Task } from 'reprise'
+import { Agent, Crew, tool, type Answer, type Guardrail, type Question, Task } from 'reprise'
 import { mcpTools } from 'reprise/mcp'
 import { z } from 'zod'
-import { functionOf, measure, runIn, taskOf } from './crew-parts.ts'
+import { functionOf, measure, runIn, taskOf, worker } from './crew-parts.ts'
 import { crew as claims } from './crew.ts'
+import { bigFlow } from './big-flow.ts'
 import { effects, leaveTrace } from './effects.ts'
 import { files, limits, long, nested, searching, served, servedByHttp, spoken } from './wider-crews.ts'
 import type { StdioServer } from '../../src/tools/mcp/mcp-server.ts'
@@ -23,6 +24,29 @@ function besides(): Crew {
   const slow = taskOf('slow', 'Measure', { async: true, tools: [measure] })
   const beside = taskOf('beside', 'Plain', { context: [] })
   return new Crew({ name: 'besides', tasks: [slow, beside, taskOf('last', 'Plain')] })
+}
+
+/** A model with a tool, and a function, for each item of a list. */
+function lists(): Crew {
+  const rooms = new Task({ name: 'rooms', effect: 'read', run: () => ['hall', 'loft'] })
+  const sized = new Task({
+    name: 'sized',
+    description: 'Measure as {item} for {notes}',
+    agent: worker,
+    context: [rooms],
+    forEach: ({ outputs }) => outputs.rooms,
+    tools: [measure],
+  })
+  const keep = new Task({
+    name: 'keep',
+    context: [sized],
+    forEach: ({ outputs }) => outputs.sized.map((_, index) => `room ${index}`),
+    run({ runId: run, task, item }) {
+      leaveTrace(run, `${task} of ${item}`)
+      return 'done'
+    },
+  })
+  return new Crew({ name: 'lists', tasks: [rooms, sized, keep], concurrency: 2 })
 }
 
 function conditional(): Crew {
@@ -150,6 +174,7 @@ export const crews: { readonly [name: string]: MakeCrew } = {
   claims: () => claims,
   parallel,
   besides,
+  lists,
   conditional,
   guarded,
   people,
@@ -168,6 +193,7 @@ export const crews: { readonly [name: string]: MakeCrew } = {
   questions,
   busy,
   mcp,
+  flow: () => bigFlow(),
 }
 
 /** A person's answer: about a call in doubt, the ledger decides; otherwise the place of the question does. */

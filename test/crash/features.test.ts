@@ -35,6 +35,7 @@ import { stepName } from './model-server.ts'
 const features: { readonly [crew: string]: readonly number[] } = {
   parallel: [20],
   besides: [14],
+  lists: [24],
   conditional: [12],
   guarded: [18],
   people: [6, 7, 6, 3],

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Answer } from 'reprise'
+import { RepriseError, type Answer } from 'reprise'
 import { readRun } from '../../src/read/read-run.ts'
 import type { Entry } from '../../src/journal/entries.ts'
 import type { RunState } from '../../src/journal/state/state.ts'
@@ -17,11 +17,13 @@ import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { bundle } from '../support/bundle.ts'
 import { isServer, storePlace, type StoreKind, type StorePlace } from '../support/store-place.ts'
 import { isGone, until } from '../tools/mcp-support.ts'
+import { decideInFlow, event } from './big-flow.ts'
 import { servers } from './effects.ts'
 import type { PlannedLife } from './child.ts'
 import { decide } from './feature-crews.ts'
 import { live, openCrew, type Lived } from './life.ts'
 import type { KillAt } from './killing.ts'
+import { inputsOf } from './wider-crews.ts'
 import { dieAt } from './mortal.ts'
 import { openMcpOverHttp } from './mcp-over-http.ts'
 import { openModelServer, requestsOf, streamedOf } from './model-server.ts'
@@ -167,9 +169,30 @@ export async function openHarness() {
   /** A person answers all open questions of the run and its child runs. */
   async function answer(at: Place): Promise<void> {
     await using opened = await openCrew(at.crew, at.run, at.url)
-    for (const question of (await opened.crew.run(at.run).view()).questions) {
-      await opened.crew.run(at.run).answer(question.id, decide(question, at.run))
+    const run = opened.crew.run(at.run)
+    if (at.crew === 'flow') await run.send(event.name, event.value, { id: event.id })
+    const decision = at.crew === 'flow' ? decideInFlow : decide
+    for (const question of (await run.view()).questions) await run.answer(question.id, decision(question, at.run))
+  }
+
+  /** Queues runs on one store for workers. */
+  async function enqueue(places: readonly Place[]): Promise<void> {
+    for (const { crew, run, url } of places) {
+      await using opened = await openCrew(crew, run, url)
+      await opened.crew.enqueue({ id: run, inputs: inputsOf(crew, run) })
     }
+  }
+
+  /** A person answers the questions of queued runs. Returns whether all of them have ended. */
+  async function answerWaiting(places: readonly Place[]): Promise<boolean> {
+    let open = 0
+    for (const at of places) {
+      await using opened = await openCrew(at.crew, at.run, at.url)
+      const { status } = await opened.crew.run(at.run).view()
+      if (status !== 'completed') open += 1
+      if (status === 'waiting') await answer(at).catch(unlessAnswered)
+    }
+    return open === 0
   }
 
   /** Deletes the original of the run's input file. */
@@ -230,6 +253,8 @@ export async function openHarness() {
     dieHere,
     liveHere,
     answer,
+    enqueue,
+    answerWaiting,
     forgetFile,
     written,
     finish,
@@ -271,4 +296,9 @@ export async function journalsOf(at: Place): Promise<Journal[]> {
   const children = [...(own.state?.attempts.values() ?? [])].flatMap(({ child: run }) => run ?? [])
   const below = await Promise.all(children.map((run) => journalsOf({ ...at, run })))
   return [own, ...below.flat()]
+}
+
+/** Whether the error says that an earlier answer isn't recorded yet. */
+function unlessAnswered(error: unknown): void {
+  if (!RepriseError.isInstance(error) || !['QUESTION_ANSWERED', 'RUN_ENDED'].includes(error.code)) throw error
 }

@@ -31,8 +31,9 @@ export async function openCrew(name: string, run: string, store: string | Store)
 export async function live(crew: Crew, name: string, id: string): Promise<Lived> {
   const run = await crew.kickoff({ id, inputs: inputsOf(name, id) }).started
   const heard = name === 'spoken' ? await hear(run.events()) : undefined
-  const { status, tasks } = await run.result()
-  const outputs = tasks.map((task) => task.output ?? null)
+  const { status, tasks, output } = await run.result()
+  // the steps of a flow are recorded in any order
+  const outputs = crew.name === 'flow' ? output : tasks.map((task) => task.output ?? null)
   return { status, outputs, ...(heard ? { heard } : {}) }
 }
 

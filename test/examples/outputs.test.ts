@@ -15,6 +15,12 @@ const fixtures: { readonly [example: string]: string } = {
   'change-a-prompt.ts': 'fixtures/change-a-prompt.json',
   'crewai-replay.ts': 'fixtures/crewai-replay.json',
   'persisting-state.ts': 'fixtures/persisting-state.json',
+  'flows/content-creator.ts': 'flows/fixtures/content-creator.json',
+  'flows/email-responder.ts': 'flows/fixtures/email-responder.json',
+  'flows/lead-score.ts': 'flows/fixtures/lead-score.json',
+  'flows/meeting-assistant.ts': 'flows/fixtures/meeting-assistant.json',
+  'flows/self-evaluation-loop.ts': 'flows/fixtures/self-evaluation-loop.json',
+  'flows/write-a-book.ts': 'flows/fixtures/write-a-book.json',
 }
 
 /** Examples that keep running. Each has its own test. */
@@ -37,10 +43,10 @@ test('run.ts runs an example without a key', async () => {
   assert.equal(masked(stdout.trim()), masked(await expectedOutput(join(root, 'examples/claims.ts'))))
 })
 
-test('every crew among the examples is tested', async () => {
+test('every crew and flow among the examples is tested', async () => {
   const crews: string[] = []
   for await (const file of glob('**/*.ts', { cwd: join(root, 'examples') })) {
-    if ((await readFile(join(root, 'examples', file), 'utf8')).includes('new Crew(')) crews.push(file)
+    if (/new (Crew|Flow)\(/.test(await readFile(join(root, 'examples', file), 'utf8'))) crews.push(file)
   }
   assert.deepEqual(crews.toSorted(), [...Object.keys(fixtures), ...driven].toSorted())
 })

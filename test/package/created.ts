@@ -52,18 +52,23 @@ export function testCreated(installed: () => InstalledPackage): void {
     assert.equal(claims.length, 3, 'one of the offline run, one of the first and its replay, one of the last')
   })
 
-  test('npx reprise create --yaml makes a project that passes its own types and tests', async () => {
-    const demo = await demoIn(installed())
-    const { dependencies: needed } = await manifestOf(demo)
-    const project = await createIn(installed().app, 'configured', '--yaml')
-    const { dependencies } = await manifestOf(project)
-    // a third install would bring the very same
-    assert.deepEqual(Object.keys(dependencies), Object.keys(needed))
-    await symlink(join(demo, 'node_modules'), join(project, 'node_modules'))
-    passed(await run('npm', ['run', 'check'], project))
-    assert.match(passed(await run('npm', ['test'], project)).stdout, /^ℹ pass 1$/m)
-    assert.match(passed(await run('npm', ['run', 'offline'], project)).stdout, /no model was asked\.\)\n$/)
-  })
+  for (const [kind, passes] of [
+    ['yaml', 1],
+    ['flow', 2],
+  ] as const) {
+    test(`npx reprise create --${kind} makes a project that passes its own types and tests`, async () => {
+      const demo = await demoIn(installed())
+      const { dependencies: needed } = await manifestOf(demo)
+      const project = await createIn(installed().app, `with-${kind}`, `--${kind}`)
+      const { dependencies } = await manifestOf(project)
+      // a third install would bring the very same
+      assert.deepEqual(Object.keys(dependencies), Object.keys(needed))
+      await symlink(join(demo, 'node_modules'), join(project, 'node_modules'))
+      passed(await run('npm', ['run', 'check'], project))
+      assert.match(passed(await run('npm', ['test'], project)).stdout, new RegExp(`^ℹ pass ${passes}$`, 'm'))
+      assert.match(passed(await run('npm', ['run', 'offline'], project)).stdout, /no model was asked\.\)\n$/)
+    })
+  }
 }
 
 let made: Promise<string> | undefined

@@ -140,6 +140,8 @@ function answerTo(question: OpenQuestion, choice: number): Answer {
       return pick<Answer>({ decision: 'run' }, { decision: 'happened', result: 'paid' }, fail)
     case 'limit':
       return pick<Answer>({ decision: 'raise', to: { tokens: 5_000 } }, { decision: 'raise', to: { tokens: 800 } })
+    case 'value':
+      return pick<Answer>({ decision: 'answer', value: true }, fail)
   }
 }
 

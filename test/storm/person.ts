@@ -16,7 +16,7 @@ export function answerTo(
 ): Answer | undefined {
   if (question.kind === 'doubt')
     return happened ? { decision: 'happened', result: happened.result } : { decision: 'run' }
-  if (doubtsOnly || question.kind === 'limit') return undefined
+  if (doubtsOnly || question.kind === 'limit' || question.kind === 'value') return undefined
   if (question.kind === 'call') return decideCall(question, effectsIn(ledger.all()))
   const { output, round } = question
   const mood = choiceOf([output, round], 8)

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { Flow } from 'reprise'
+import { z } from 'zod'
+import { addSchedule } from '../../src/crew/queue/added-schedules.ts'
 import { table } from '../../src/studio/api/routes.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { misfits, type JsonSchema } from './fits-schema.ts'
@@ -32,8 +35,12 @@ describe('the description of the API', () => {
     await crew.run('gone').fork({ id: 'left', inputs: { notes: 'P-2' }, ...once })
     await crew.run('gone').delete()
     await crew.schedule({ inputs: { notes: 'P-3' }, cron: '@daily', name: 'nightly' })
+    await addSchedule(crew, { inputs: { notes: 'P-3' }, cron: '@daily', name: 'added' })
     await using briefings = briefingCrew({ store })
-    await using studio = await served({ crews: [crew, briefings], store, by: 'Grace' })
+    await using waits = new Flow({ name: 'waits', store, run: (flow) => waitForAll(flow) })
+    await waits.kickoff({ id: 'flow' })
+    await waits.run('flow').send('other', { n: 1 })
+    await using studio = await served({ crews: [crew, briefings, waits], store, by: 'Grace' })
     const description = await described(studio)
     const one = async (run: string): Promise<string[]> => {
       const { attempts } = await studio.get('GET /runs/{run}/timeline', `/runs/${run}/timeline`)
@@ -77,6 +84,7 @@ describe('the description of the API', () => {
       ['/runs/r/fork', { id: 'f', inputs: { notes: 'P-1' } }],
       ['/runs/f/cancel', {}],
       ['/runs/none/cancel', {}],
+      ['/runs/f/events', { name: 'go' }],
       ['/crews/claims/backtests/plan', { task: 'facts' }],
       ['/crews/claims/backtests', { task: 'facts', id: 'b' }],
     ] as const) {
@@ -90,8 +98,17 @@ describe('the description of the API', () => {
   })
 })
 
+function waitForAll(flow: Parameters<ConstructorParameters<typeof Flow>[0]['run']>[0]): Promise<unknown> {
+  return Promise.allSettled([
+    flow.step('made', { effect: 'read', input: { n: 1 } }, () => 'x'),
+    flow.step('fails', { effect: 'read' }, () => Promise.reject(new Error('no'))),
+    flow.ask('sure', { text: 'Sure?', about: [1] }, z.boolean()),
+    flow.event('go', z.null(), { key: 1, timeout: { hours: 1 } }),
+  ])
+}
+
 /** The endpoints of a run. */
-const parts = ['', '/timeline', '/entries', '/children', '/lineage', '/spending', '/events']
+const parts = ['', '/tasks', '/timeline', '/entries', '/children', '/lineage', '/spending', '/events']
 
 /** Paths without anything in braces. */
 const alone = ['/studio', '/openapi.json', '/questions', '/runs', '/backtests', '/crews', '/schedules', '/queue']

@@ -78,7 +78,7 @@ for (const kind of ['memory', 'sqlite'] as const)
           status: 400,
           code: 'OPTION_INVALID',
           message:
-            'status has "lost"; choose from queued, running, abandoned, waiting, stopped, completed, failed, cancelled',
+            'status has "lost"; choose from queued, running, abandoned, waiting, sleeping, stopped, completed, failed, cancelled',
         })
         for (const bad of ['limit=0', 'limit=201', 'limit=x', 'cursor=x', 'colour=red', 'since=soon'])
           assert.equal((await studio.send(`/runs?${bad}`)).status, 400, bad)

@@ -1,8 +1,9 @@
-// Schedules in the API: the schedules in code are listed, and cannot be set or ended here.
+// Schedules in the API: all are listed; those in the store can be removed, and none can be set.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Crew } from 'reprise'
 import { memoryStore } from 'reprise/stores'
+import { addSchedule } from '../../src/crew/queue/added-schedules.ts'
 import { claims, posted, problemOf, served } from './support.ts'
 
 const inputs = { notes: 'P-77' }
@@ -49,13 +50,38 @@ test('a studio without code knows no schedules, but shows and cancels the run th
   assert.equal((await crew.run(run?.runId ?? '').view()).status, 'cancelled')
 })
 
-test('setting or ending a schedule in the studio is refused with what to do instead', async () => {
+test('schedules in the store are listed and removed without code, and no other list has their runs', async () => {
+  const store = memoryStore()
+  await using crew = claims(store)
+  await addSchedule(crew, { name: 'nightly', cron: '@daily', inputs })
+  await using studio = await served({ store, by: 'Grace' })
+  const list = async (query = '') => (await studio.get('GET /schedules', `/schedules${query}`)).added
+  const [nightly] = await list()
+  assert.deepEqual(
+    [nightly?.name, nightly?.crew, nightly?.cron, nightly?.last, nightly?.problem],
+    ['nightly', 'claims', '@daily', undefined, undefined],
+  )
+  assert.equal((await list('?crew=claims')).length, 1)
+  assert.deepEqual(await list('?crew=others'), [])
+  assert.deepEqual((await studio.get('GET /runs', '/runs')).runs, [])
+  assert.equal((await studio.get('GET /runs', '/runs?crew=reprise:schedule')).runs.length, 1)
+  assert.deepEqual((await studio.get('GET /queue', '/queue')).crews, [])
+  await studio.post('POST /schedules/{schedule}/remove', '/schedules/nightly/remove', {})
+  assert.deepEqual(await list(), [])
+  const { status, code } = await problemOf(await studio.send('/schedules/nightly/remove', posted({})))
+  assert.deepEqual([status, code], [404, 'RUN_NOT_FOUND'])
+})
+
+test('setting or ending a schedule of a crew in the studio is refused with what to do instead', async () => {
   await using studio = await served({ crews: [await nightlyClaims()] })
   for (const path of ['', '/plan', '/nightly/end']) {
     const { status, code, message } = await problemOf(
       await studio.send(`/crews/claims/schedules${path}`, posted({ cron: '@daily' })),
     )
     assert.deepEqual([status, code], [404, 'NOT_FOUND'])
-    assert.match(message, /^the studio doesn't change schedules: .* call crew\.schedule\(.*docs\/guides\/workers\.md/)
+    assert.match(
+      message,
+      /^the studio adds no schedules: .* call crew\.schedule\(.* add one to the store by the command line .*docs\/guides\/workers\.md/,
+    )
   }
 })

@@ -5,6 +5,8 @@ import type { Clock } from '../../src/base/clock.ts'
 export interface VirtualTime extends Clock {
   /** In ms since 1970. */
   now(): number
+  /** Advances the clock at once. Timers that are due by then ring late. */
+  leap(ms: number): void
   /**
    * Advances the clock until `done` settles. Rejects if that takes longer than `mostMs` of virtual time, or if no timer
    * is left.
@@ -28,6 +30,7 @@ export function virtualTime(start: number = Date.parse('2026-03-01T09:00:00Z')):
 
   return {
     now: () => now,
+    leap: (ms) => void (now += ms),
     monotonic: () => now - start,
     random: Math.random,
     timer,

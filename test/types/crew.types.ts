@@ -1,6 +1,6 @@
 // What the compiler says to users. Nothing here runs: `tsc` fails when an expected error does not come, or another one
 // does.
-import { Agent, Crew, Task, tool, type CodeContext, type Tool, type TaskView } from 'reprise'
+import { Agent, Crew, Task, tool, type CodeContext, type Tool, type TaskResult } from 'reprise'
 import { z } from 'zod'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -66,8 +66,8 @@ export async function results(): Promise<void> {
   const result = await crew.kickoff({ inputs })
   if (result.status === 'completed') {
     same<typeof result.output, string>()
-    same<(typeof result.tasks)[0], TaskView<{ policy: string; since: Date }>>()
-    same<(typeof result.tasks)[1], TaskView<string>>()
+    same<(typeof result.tasks)[0], TaskResult<{ policy: string; since: Date }>>()
+    same<(typeof result.tasks)[1], TaskResult<string>>()
   } else {
     same<typeof result.output, undefined>()
   }
@@ -303,15 +303,15 @@ export async function code(): Promise<void> {
   })
   const dated = new Task({ name: 'dated', run: () => new Date() })
   const result = await new Crew({ tasks: [fetch, save, dated] }).kickoff()
-  same<(typeof result.tasks)[0], TaskView<{ id: number }>>()
-  same<(typeof result.tasks)[1], TaskView<string>>()
+  same<(typeof result.tasks)[0], TaskResult<{ id: number }>>()
+  same<(typeof result.tasks)[1], TaskResult<string>>()
   // a function may use inputs that no text names, and inputs named in a text are still required
   const both = new Crew({ tasks: [facts, save] })
   await both.kickoff({ inputs: { notes: 'x', customer: 'Ada', account: 7 } })
   // @ts-expect-error -- notes is missing
   await both.kickoff({ inputs: { customer: 'Ada', account: 7 } })
   // a Date is not what comes back
-  same<(typeof result.tasks)[2], TaskView>()
+  same<(typeof result.tasks)[2], TaskResult>()
   // @ts-expect-error -- a function needs a name
   new Task({ run: () => 1 })
   // @ts-expect-error -- no such effect
@@ -421,7 +421,7 @@ export async function crewsAsTasks(): Promise<void> {
   const inner = new Crew({ tasks: [facts] })
   const passed = new Crew({ tasks: [new Task({ name: 'inner', crew: inner }), note] })
   const result = await passed.kickoff({ inputs })
-  same<(typeof result.tasks)[0], TaskView<{ policy: string; since: Date }>>()
+  same<(typeof result.tasks)[0], TaskResult<{ policy: string; since: Date }>>()
   // @ts-expect-error -- notes, which the inner crew uses, is missing
   await passed.kickoff({ inputs: { length: 3 } })
   const own = new Crew({
@@ -449,7 +449,7 @@ export async function crewsAsTasks(): Promise<void> {
   })
   const counting = new Crew({ tasks: [counted] })
   const { tasks } = await counting.kickoff({ inputs: { notes: 'x', customer: 'Ada' } })
-  same<(typeof tasks)[0], TaskView<{ policy: number }>>()
+  same<(typeof tasks)[0], TaskResult<{ policy: number }>>()
   await counting.fork({ outputs: { counted: { policy: 'x' } } })
   // @ts-expect-error -- as it is written before the schema's transform
   await counting.fork({ outputs: { counted: { policy: 1 } } })
@@ -464,4 +464,98 @@ export async function agentsOfTheCrew(): Promise<void> {
   await managed.kickoff({ inputs: { length: 3, topic: 'fire' } })
   // @ts-expect-error -- length, which the task uses, is missing
   await managed.kickoff({ inputs: { topic: 'fire' } })
+}
+
+export async function agentKickoffs(any: Agent): Promise<void> {
+  const output = z.object({ policy: z.string(), since: z.string().transform((day) => new Date(day)) })
+  const text = await clerk.kickoff('Why?')
+  if (text.status === 'completed') same<typeof text.output, string>()
+  const typed = await analyst.kickoff('Why?', { output, inputs: { customer: 'Ada' }, onQuestion: ({ id }) => void id })
+  if (typed.status === 'completed') same<typeof typed.output, { policy: string; since: Date }>()
+  const loose = await any.kickoff('Why?', { inputs: { customer: 'Ada' }, tools: [], id: 'mine', budget: { tokens: 9 } })
+  if (loose.status === 'completed') same<typeof loose.output, string>()
+  const prompted = new Agent({ role: 'A', goal: 'Answer {prompt}' })
+  await prompted.kickoff('Why?')
+  const run = await clerk.kickoff('Why?', { output }).started
+  await run.edit('answer', { policy: 'P-1', since: '2020-01-01' })
+  // @ts-expect-error -- since is a string before the transform
+  await run.edit('answer', { policy: 'P-1', since: new Date() })
+  // @ts-expect-error -- there is no prompt
+  await clerk.kickoff()
+  // @ts-expect-error -- the prompt is a string
+  await clerk.kickoff({ prompt: 'Why?' })
+  // @ts-expect-error -- inputs are missing
+  await analyst.kickoff('Why?')
+  // @ts-expect-error -- inputs are missing
+  await analyst.kickoff('Why?', { output })
+  // @ts-expect-error -- customer is misspelt
+  await analyst.kickoff('Why?', { inputs: { custmer: 'Ada' } })
+  // @ts-expect-error -- an option that does not exist
+  await clerk.kickoff('Why?', { trough: 'answer' })
+  // @ts-expect-error -- not a schema
+  await clerk.kickoff('Why?', { output: 'text' })
+}
+
+export async function tasksForEachItem(): Promise<void> {
+  const chapters = z.array(z.object({ id: z.string(), title: z.string() }))
+  const outline = new Task({ name: 'outline', description: 'Outline {topic}', agent: clerk, output: chapters })
+  const output = z.object({ day: z.string().transform((day) => new Date(day)) })
+  const chapter = new Task({
+    name: 'chapter',
+    description: 'Write {item.title} of {item} for {reader}',
+    agent: clerk,
+    context: [outline],
+    forEach: ({ outputs }) => outputs.outline,
+    key: (item) => item.id,
+    output,
+    callback: ({ output: of }) => same<typeof of, { day: Date } | undefined>(),
+  })
+  const counted = new Task({
+    name: 'counted',
+    context: [chapter],
+    forEach: async ({ outputs }) => outputs.chapter.map(({ day }) => day.getTime()),
+    run: ({ item }) => {
+      same<typeof item, number>()
+      return { item }
+    },
+  })
+  const inner = new Crew({ tasks: [new Task({ name: 'inner', description: 'Inner {title}', agent: clerk })] })
+  const nested = new Task({
+    name: 'nested',
+    crew: inner,
+    context: [outline],
+    forEach: ({ outputs }) => outputs.outline,
+    key: ({ id }) => id,
+    inputs: ({ item }) => ({ title: item.title }),
+  })
+  const plain = new Task({ name: 'plain', description: 'Plain', agent: clerk, context: [chapter] })
+  const book = new Crew({ tasks: [outline, chapter, counted, nested, plain] })
+  const result = await book.kickoff({ inputs: { topic: 'x', reader: 'y' } })
+  same<(typeof result.tasks)[1], TaskResult<readonly { day: Date }[]>>()
+  same<(typeof result.tasks)[2], TaskResult<readonly { item: number }[]>>()
+  same<(typeof result.tasks)[3], TaskResult<readonly string[]>>()
+  const first = result.task('chapter').items?.[0]
+  same<NonNullable<typeof first>['output'], { day: Date } | undefined>()
+  const one = result.task('chapter[c1]')
+  same<typeof one.output, { day: Date } | undefined>()
+  await book.run('r').edit('chapter[c1]', { day: '2020-01-01' })
+  await book.run('r').edit('chapter', [{ day: '2020-01-01' }])
+  await book.fork({ outputs: { 'chapter[c1]': { day: '2020-01-01' } } })
+  await book.replay('nested[c1]')
+  // @ts-expect-error -- the item is as its schema takes it
+  await book.run('r').edit('chapter[c1]', { day: new Date() })
+  // @ts-expect-error -- the task gives a list
+  await book.run('r').edit('chapter', { day: '2020-01-01' })
+  // @ts-expect-error -- there is no such task
+  await book.replay('chaptr[c1]')
+  // @ts-expect-error -- reader is an input, other than the item
+  await book.kickoff({ inputs: { topic: 'x' } })
+  // @ts-expect-error -- the item has no such member
+  new Task({ name: 'x', context: [outline], forEach: ({ outputs }) => outputs.outline, run: ({ item }) => item.titel })
+  // @ts-expect-error -- not a list
+  new Task({ name: 'x', forEach: () => 3, run: () => 'x' })
+  // @ts-expect-error -- there is no item without forEach
+  new Task({ name: 'x', run: ({ item }) => item })
+  // @ts-expect-error -- only a task with a crew has inputs
+  new Task({ name: 'x', description: 'x', agent: clerk, inputs: {} })
 }

@@ -43,6 +43,21 @@ test('a crew with a schema shows what that takes and gives, and nothing of the s
   )
 })
 
+test("the kickoff of an agent shows as a run of one task, without the schema's own types", () => {
+  const { declarations } = compile(
+    'agent',
+    `import { Agent } from 'reprise'
+     import { z } from 'zod'
+     const agent = new Agent({ role: 'A', goal: 'Serve {customer}' })
+     export const call = agent.kickoff('Why?', { inputs: { customer: 'Ada' }, output: z.object({ policy: z.string() }) })`,
+  )
+  const call = /export declare const call: (.*?);\n(?:export|$)/s.exec(`${declarations}export`)?.[1]
+  assert.equal(
+    call?.replaceAll(/\s+/g, ' ').replaceAll('import("reprise").', ''),
+    'RunPromise<readonly [Task<"answer", { policy: string; }, "customer" | "prompt", { policy: string; }>]>',
+  )
+})
+
 test('the compiler says the same with the options that most projects have', () => {
   for (const options of [{ exactOptionalPropertyTypes: false }, { noUncheckedIndexedAccess: false }]) {
     const said = check(['test/types/crew.types.ts'], options)

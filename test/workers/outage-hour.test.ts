@@ -12,6 +12,7 @@ import { crewLanes } from '../../src/read/lanes.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { World } from '../../src/engine/definition.ts'
 import { shortWaitMs, patientStore } from '../../src/stores/patient-store.ts'
+import { recordCrew } from '../../src/crew/queue/added-schedules.ts'
 import { readWorkerOptions } from '../../src/workers/worker-options.ts'
 import type { ServedStore } from '../../src/workers/served.ts'
 import { workOn, type Worker } from '../../src/workers/worker.ts'
@@ -107,10 +108,12 @@ function worker(crew: Crew, inner: Store, time: VirtualTime, host: string): Prom
   const open: OpenCrew = { ...openCrew(definition, { store, name: crew.name }), engine: async () => engine }
   const served: ServedStore = {
     store,
+    engine,
     claim: (lanes, room) => requestLeases(world, () => store.claim(world.owner, world.leaseMs, lanes, room)),
     crews: [
       {
         name: crew.name,
+        recorded: (inputs) => recordCrew(open, inputs),
         lanes: crewLanes(definition),
         maxRuns: undefined,
         schedules: [],

@@ -4,13 +4,14 @@ import { runArgument, withStore, readSigner } from '../options.ts'
 import { answerStep, decisions } from '../../read/questions.ts'
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
-import type { Answer } from '../../journal/entries.ts'
+import type { Answer, Question } from '../../journal/entries.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { hasOpenQuestions } from '../../runs/waiting-questions.ts'
 import { readRunTree } from '../../runs/run-view.ts'
 import type { RunRow } from '../../stores/store.ts'
 import type { Runs } from '../../crew/open-runs.ts'
 import { askQuestion } from '../input/ask-question.ts'
+import { parseBySchema } from '../input/ask-value.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { noteRun, findRun, whatNext } from '../find/find-run.ts'
 import { parseJson, readLimit } from '../input/inputs.ts'
@@ -28,6 +29,7 @@ interface AnswerOptions {
   readonly feedback?: string
   readonly output?: string
   readonly to?: string
+  readonly value?: string
   readonly by?: string
   readonly note?: string
 }
@@ -44,33 +46,37 @@ export const answerCommand: Command<AnswerOptions> = {
       .option('--feedback <text>', 'what to improve, for revise')
       .option('--output <json>', 'use this output instead, for replace')
       .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600')
+      .option('--value <value>', 'the value, for answer: JSON, or text where the question takes a text')
       .option('--by <name>', 'who answers (default: your login name)')
       .option('--note <text>', 'stored with the answer'),
-  examples: [`reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`],
+  examples: [
+    `reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`,
+    'reprise answer latest q2 --decision answer --value true',
+  ],
   action: answer,
 }
 
 async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
   const { decision, by, note } = options
-  const fields = readFields(options)
   await using runs = await openRuns(invocation)
   const fits = (row: RunRow): Promise<boolean> => hasOpenQuestions(runs.store, row)
   const run = await noteRun(commands, runs.store, await findRun(runs.store, args[0], undefined, { fits }))
   const question = await chooseQuestion(runs, run, args[1])
+  const fields = readFields(options, question)
   const decided =
     decision === undefined ? await askForDecision(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {
     terminal.err.line('nothing was answered')
     return exitCodes.usage
   }
-  const given = { ...decided, ...readSigner(by), ...defined({ note }) }
+  const signed = { ...decided, ...readSigner(by), ...defined({ note }) }
   // the library checks whether the fields fit the question
-  await runs.run(run).answer(question.id, given as Answer)
+  await runs.run(run).answer(question.id, signed as Answer)
   const { questions } = await readRunTree(runs.store, run)
   // the process that executes the run records the answer later
   const open = questions.filter(({ id }) => id !== question.id)
-  if (terminal.json) terminal.record({ runId: run, question: question.id, answer: given, questions: open })
+  if (terminal.json) terminal.record({ runId: run, question: question.id, answer: signed, questions: open })
   terminal.err.line(`answered ${question.id} of run ${run}`)
   for (const other of open) {
     terminal.err.line(`still open: ${other.id}: ${other.text}`)
@@ -119,9 +125,10 @@ async function askForDecision(
 }
 
 /** Parses the fields of the decision. */
-function readFields({ reason, result, input, feedback, output, to }: AnswerOptions): {
-  readonly [field: string]: unknown
-} {
+function readFields(
+  { reason, result, input, feedback, output, to, value }: AnswerOptions,
+  question: Question,
+): { readonly [field: string]: unknown } {
   const json = (name: string, text: string | undefined) =>
     text === undefined ? undefined : parseJson(text, `--${name}`)
   return defined({
@@ -131,5 +138,9 @@ function readFields({ reason, result, input, feedback, output, to }: AnswerOptio
     feedback,
     output: json('output', output),
     to: to === undefined ? undefined : readLimit('--to', to),
+    value:
+      value === undefined
+        ? undefined
+        : parseBySchema(question.kind === 'value' ? question.schema : {}, value, '--value'),
   })
 }

@@ -4,6 +4,7 @@ import type { CheckOutcome, RunCheck } from '../../crew/verbs/check.ts'
 import { openCrewStore } from '../../crew/open-crew.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
+import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { moveOf, readSummary } from '../../read/row-summary.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -70,7 +71,7 @@ async function countUnchecked(crews: readonly Crew[]): Promise<Map<string, numbe
       for await (const row of allRows(store, { roots: true })) {
         const { crew, status } = row
         const isOwn = crews.some(({ name }) => name === crew)
-        if (isOwn || isBacktest(crew) || isEnded(status) || moveOf(readSummary(row))) continue
+        if (isOwn || isBacktest(crew) || isScheduleCrew(crew) || isEnded(status) || moveOf(readSummary(row))) continue
         counts.set(crew, (counts.get(crew) ?? 0) + 1)
       }
     } finally {

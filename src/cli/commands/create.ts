@@ -14,7 +14,7 @@ import {
   writeProject,
   checkFolder,
 } from '../project.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { shellWord } from '../../text/words.ts'
 import { canAsk, terminalPerson, askLine, type Person } from '../input/ask-line.ts'
@@ -26,6 +26,7 @@ import { wrap } from '../../text/wrap.ts'
 interface CreateOptions {
   readonly model?: string
   readonly yaml?: boolean
+  readonly flow?: boolean
   readonly install?: boolean
   readonly yes?: boolean
 }
@@ -37,9 +38,10 @@ export const createCommand: Command<CreateOptions> = {
       .option('--model <model>', 'provider/model, for .env (default: REPRISE_MODEL, else openai/gpt-5-mini)')
       .option('--yaml', 'agents and tasks in config/*.yaml, as CrewAI has them')
       .option('--no-yaml', 'everything in TypeScript (the default)')
+      .option('--flow', 'a flow instead of a crew: loops, routes and lists in plain code')
       .option('--install', 'run npm install in it')
       .option('--yes', 'use defaults instead of asking'),
-  examples: ['reprise create claims --yaml'],
+  examples: ['reprise create claims --yaml', 'reprise create claims --flow'],
   action: create,
 }
 
@@ -47,7 +49,7 @@ async function create({ args, options, terminal }: Invocation<CreateOptions>): P
   const { err } = terminal
   const given = readProjectOptions(args[0], options)
   const model = given.model ?? checkModelName(parseModel(undefined).name)
-  const defaults = { name: defaultName, yaml: false, ...given, model }
+  const defaults = { name: defaultName, yaml: false, flow: false, ...given, model }
   const asks = options.yes !== true && canAsk()
   const project = asks ? await askProject(given, defaults, terminalPerson()) : defaults
   if (!project) {
@@ -58,17 +60,21 @@ async function create({ args, options, terminal }: Invocation<CreateOptions>): P
   writeProject(project.name, files)
   if (terminal.json)
     terminal.record({ ...project, folder: resolve(project.name), files: files.map(({ path }) => path) })
-  err.line({ text: `created ${project.name}`, format: 'green' }, `: ${files.length} files; begin with crew.ts`)
+  err.line(
+    { text: `created ${project.name}`, format: 'green' },
+    `: ${files.length} files; begin with ${project.flow ? 'flow.ts' : 'crew.ts'}`,
+  )
   const installed = options.install === true && install(project.name, err)
   printNextSteps(err, project, installed)
   return options.install === true && !installed ? exitCodes.failed : exitCodes.done
 }
 
 /** Checks what was typed before anything is asked. */
-function readProjectOptions(name: string | undefined, { model, yaml }: CreateOptions): Partial<ProjectOptions> {
+function readProjectOptions(name: string | undefined, { model, yaml, flow }: CreateOptions): Partial<ProjectOptions> {
+  if (yaml === true && flow === true) throw new UsageError('a flow has no YAML files; leave out --yaml or --flow')
   if (name !== undefined) checkNewName(name)
   if (model !== undefined) checkModelName(model)
-  return defined({ name, model, yaml })
+  return defined({ name, model, yaml, flow })
 }
 
 function install(folder: string, err: Channel): boolean {
@@ -106,9 +112,14 @@ function printNextSteps(err: Channel, { name, model }: ProjectOptions, installed
   }
 }
 
-const languages = [
-  { value: false, label: 'TypeScript' },
-  { value: true, label: 'YAML', note: 'config/agents.yaml and config/tasks.yaml, as CrewAI has them' },
+const kinds = [
+  { value: { yaml: false, flow: false }, label: 'a crew', note: 'agents and tasks in TypeScript' },
+  {
+    value: { yaml: true, flow: false },
+    label: 'a crew in YAML',
+    note: 'config/agents.yaml and config/tasks.yaml, as CrewAI has them',
+  },
+  { value: { yaml: false, flow: true }, label: 'a flow', note: 'loops, routes and lists in plain code' },
 ]
 
 /** Returns undefined if the person leaves. Explains an invalid answer, and asks again. */
@@ -121,8 +132,10 @@ export async function askProject(
   if (name === undefined) return undefined
   const model = given.model ?? (await askUntil('Model', defaults.model, checkModelName, person))
   if (model === undefined) return undefined
-  const yaml = given.yaml ?? (await pick('Agents and tasks in', languages, person))
-  return yaml === undefined ? undefined : { name, model, yaml }
+  const { yaml, flow } = given
+  const isGiven = yaml !== undefined || flow !== undefined
+  const kind = isGiven ? { yaml: yaml ?? false, flow: flow ?? false } : await pick('Begin with', kinds, person)
+  return kind && { name, model, ...kind }
 }
 
 /** Throws a UsageError for a name that npm refuses, or whose folder is not empty. */

@@ -1,7 +1,7 @@
 // `reprise enqueue`: records a run that a worker executes, and prints its id.
 import { Option } from 'commander'
 import { fileArgument, fileGiven, withCrew, withInputs, withRemoved, readDuration } from '../options.ts'
-import { type EnqueueOptions as Enqueue, scheduleInCode } from '../../crew/verbs/enqueue.ts'
+import { type EnqueueOptions as Enqueue, howToSchedule } from '../../crew/verbs/enqueue.ts'
 import { openCrewStore } from '../../crew/open-crew.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadCrewForId } from '../find/find-run.ts'
@@ -34,7 +34,7 @@ export const enqueueCommand: Command<EnqueueOptions> = {
         )
         .option('--delay <time>', 'start it only after this time: 90s, 10m, 2h, 1d'),
       '--cron <expression>',
-      scheduleInCode,
+      howToSchedule,
     ),
   examples: ['reprise enqueue claims.ts --input notes=@notes.txt --delay 10m'],
   action: enqueue,

@@ -1,5 +1,5 @@
 // `reprise resume`: continues a run in this process.
-import { changedOption, runArgument, withCrew, withDecisions, readTaskDecisions } from '../options.ts'
+import { changedOption, collect, runArgument, withCrew, withDecisions, readTaskDecisions } from '../options.ts'
 import { defined } from '../../base/options.ts'
 import type { ResumeOptions } from '../../crew/verbs/resume.ts'
 import { isUnfinished } from '../../runs/find.ts'
@@ -16,6 +16,7 @@ interface ResumeCommandOptions extends CrewOptions {
   readonly renamed?: readonly string[]
   readonly removed?: readonly string[]
   readonly budget?: string
+  readonly retry?: readonly string[]
 }
 
 export const resumeCommand: Command<ResumeCommandOptions> = {
@@ -24,6 +25,11 @@ export const resumeCommand: Command<ResumeCommandOptions> = {
       .argument('[run]', `${runArgument} (default: the latest unfinished run of the crew; at a terminal, you pick one)`)
       .option('--through <task>', 'stop after this task')
       .addOption(changedOption())
+      .option(
+        '--retry <step>',
+        'execute a failed step of a flow again, or failed for all of them (repeatable)',
+        collect,
+      )
       .option('--budget <limits>', 'replaces a budget that is used up: tokens=50000,cost=2.5,seconds=600'),
   examples: ['reprise resume latest --file claims.ts'],
   action: resume,
@@ -39,7 +45,8 @@ async function resume(invocation: Invocation<ResumeCommandOptions>): Promise<num
     const through = await findTaskName(crew, options.through)
     const run =
       name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
-    const given = { ...defined({ through, changed, budget }), ...readTaskDecisions(options) }
+    const retry = options.retry?.includes('failed') ? 'failed' : options.retry
+    const given = { ...defined({ through, changed, budget, retry }), ...readTaskDecisions(options) }
     return crew.resume(run, { ...given, ...asking, signal }).started
   })
 }

@@ -4,10 +4,11 @@ import { runArgument, statuses, timeOption, wholeNumber, storeFileArgument, read
 import { defined } from '../../base/options.ts'
 import type { Store } from '../../stores/store.ts'
 import { backtestName, isBacktest } from '../../read/backtest-name.ts'
+import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { readSummary } from '../../read/row-summary.ts'
 import { allRuns, type ListOptions, type RunsFilter } from '../../runs/list.ts'
-import { type RunViewStatus, isGivenUpReason } from '../../runs/status.ts'
+import { type RunViewStatus, doneWords, isGivenUpReason } from '../../runs/status.ts'
 import type { RunSummary } from '../../runs/summary.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
@@ -141,7 +142,7 @@ function runColumns({ id, time, withCost, withFailed, withParent, withWorker }: 
     { title: 'run', value: (run) => id(run.runId) },
     { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
     { title: 'status', value: (run) => run.status, format: (run) => statusFormat(run.status) },
-    { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
+    { title: 'tasks', value: (run) => (run.flow ? doneWords(run) : `${run.done}/${run.total}`), align: 'right' },
     ...(withFailed
       ? [{ title: 'failed', value: (run: RunSummary) => String(run.failed || ''), align: 'right' as const }]
       : []),
@@ -185,12 +186,12 @@ interface RunMatches {
   readonly more: boolean
 }
 
-/** Stores cannot filter by backtest, so runs are read until there are enough. */
+/** Stores cannot leave out backtests and schedules, so runs are read until there are enough. */
 async function findMatches(from: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<RunMatches> {
   const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []
   for await (const summary of allRuns(from, filter)) {
-    if (crew === undefined && isBacktest(summary.crew) !== backtests) continue
+    if (crew === undefined && (isScheduleCrew(summary.crew) || isBacktest(summary.crew) !== backtests)) continue
     if (found.length === limit) return { runs: found, more: true }
     found.push(summary)
   }

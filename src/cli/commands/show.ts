@@ -1,7 +1,7 @@
 // `reprise show`: one run from its journal, one task of it in full, or the prompts that were sent to its models.
 import { Option } from 'commander'
 import { runArgument, withStore } from '../options.ts'
-import { canRetry, statusFormat } from '../output/run-words.ts'
+import { canRetry, continueWords, statusFormat } from '../output/run-words.ts'
 import { showLineage } from '../output/show-lineage.ts'
 import { showVerification } from '../output/show-verification.ts'
 import { printTable } from '../output/print-table.ts'
@@ -22,6 +22,7 @@ import type { Command, Invocation } from '../command.ts'
 import { promptPrinter, promptsSent, type SentPrompt } from '../output/print-prompts.ts'
 import { printOpenQuestion } from '../output/print-question.ts'
 import { printRun, printTask } from '../output/print-run.ts'
+import { printSteps } from '../output/print-steps.ts'
 import { printWholeTask, wholeTask } from '../output/print-task.ts'
 import { openRuns } from '../find/open-runs.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
@@ -87,15 +88,16 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   if (whole) printWholeTask(terminal.out, whole)
   else {
     printRun(terminal.out, view, await latestForks(runs.store, run))
-    for (const one of view.tasks) printTask(terminal.out, one)
+    if (view.flow) printSteps(terminal.out, commands, view)
+    else for (const one of view.tasks) printTask(terminal.out, one)
   }
-  if (steps) printSteps(terminal.out, chosen)
+  if (steps) printEntries(terminal.out, chosen)
   if (prompts) printPrompts(terminal, promptsSent(run, entries, task?.name))
   const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
   // without --task, the inputs and outputs of this run are printed above
   for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, whole ? 0 : 1)
   const next = nextStep(view, await findRootRun(runs.store, run), task?.name)
-  if (next) terminal.err.line(`\n${commands.advice(next)}`)
+  if (next) terminal.err.line(`\n${continueWords(view.status, commands.advice(next))}`)
   return exitCodes.done
 }
 
@@ -140,7 +142,7 @@ async function latestForks(store: Store, run: string): Promise<string[]> {
   return rows.filter(await onlyMadeFrom(store, run)).map((row) => row.run)
 }
 
-function printSteps(channel: Channel, entries: readonly Entry[]): void {
+function printEntries(channel: Channel, entries: readonly Entry[]): void {
   channel.line()
   channel.line({ text: 'steps', format: 'bold' })
   for (const entry of entries)
@@ -175,6 +177,7 @@ function nextStep(
       // a run that was never started is meant for workers
       return lives > 0 ? { type: 'resume', runId: root } : undefined
     case 'abandoned':
+    case 'sleeping':
     case 'stopped':
     case 'failed':
       return orphaned.length > 0 && runId === root ? suggestDecision(runId, orphaned) : { type: 'resume', runId: root }

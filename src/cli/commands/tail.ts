@@ -7,15 +7,15 @@ import { movedWords } from '../../journal/describe.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { finishFold } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { isAbandoned, describeStop } from '../../runs/status.ts'
+import { isAbandoned, describeStop, runViewStatus } from '../../runs/status.ts'
 import { toRunTree } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
-import { statusFormat } from '../output/run-words.ts'
+import { continueWords, statusFormat } from '../output/run-words.ts'
 import { printWaiting } from '../output/print-question.ts'
 import { openRuns } from '../find/open-runs.ts'
-import { clock } from '../../text/words.ts'
+import { clock, inLocalTimes } from '../../text/words.ts'
 
 /** A process that died leaves no message, so its lease is polled. */
 const lookMs = 500
@@ -108,7 +108,10 @@ async function printEnd(
       if (move) say('stopped', `: it ${movedWords(move)}`)
       else if (questions.length > 0) printWaiting(terminal.err, commands, run, questions)
       else if (isReady(state)) say('queued', `: it has what it waited for; without a worker, ${resume}`)
-      else say('stopped', `: it ${describeStop({ ...state, runId: run })}; ${resume}`)
+      else {
+        const word = runViewStatus(state.status, state, { questions: 0, held: false })
+        say(word, `: it ${inLocalTimes(describeStop({ ...state, runId: run }))}; ${continueWords(word, resume)}`)
+      }
       return exitCodes.suspended
     }
     default:

@@ -3,6 +3,7 @@
 import { defined } from '../../base/options.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
 import { allRows } from '../../read/all-rows.ts'
+import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { readSummary, isReady } from '../../read/row-summary.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
@@ -87,7 +88,7 @@ async function pickAnyRun(
     const what = which === undefined ? 'no run is named' : `the ${which} isn't named`
     throw new UsageError(`${what}; give its id, the beginning of it, or latest`, { next: { type: 'runs' } })
   }
-  const rows = await someRows(store, crew, async (row) => !isBacktest(row.crew) && fits(row))
+  const rows = await someRows(store, crew, async (row) => isListed(row) && fits(row))
   if (rows.length === 0)
     throw new RepriseError('RUN_NOT_FOUND', `there is no such run in ${store.url}`, { next: { type: 'runs' } })
   return pickRun(store, which === undefined ? 'Which run?' : `Which is the ${which}?`, rows)
@@ -101,6 +102,11 @@ export async function pickUnfinished(store: Store, crew: string): Promise<string
   if (!canAsk()) return undefined
   const rows = await someRows(store, crew, isUnfinished)
   return rows.length > 1 ? (await pickRun(store, 'Which run?', rows)).run : undefined
+}
+
+/** Whether a person may mean the run without naming it. */
+function isListed({ crew }: RunRow): boolean {
+  return !isBacktest(crew) && !isScheduleCrew(crew)
 }
 
 async function someRows(store: Store, crew: string | undefined, fits: Fits): Promise<RunRow[]> {
@@ -282,6 +288,6 @@ async function findWithoutCrew(
     const rows = await runsNamed(store, name)
     return rows.length === 1 ? rows[0] : undefined
   }
-  for await (const row of allRows(store, { roots: true })) if (fits(row)) return row
+  for await (const row of allRows(store, { roots: true })) if (isListed(row) && fits(row)) return row
   return undefined
 }

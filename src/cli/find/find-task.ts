@@ -4,11 +4,13 @@ import type { Crew } from '../../crew/crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { taskOfItem } from '../../journal/paths.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../command.ts'
 import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import { pick } from '../input/pick.ts'
+import { someNames } from '../../text/words.ts'
 
 interface NamedTask {
   readonly name: string
@@ -31,7 +33,7 @@ async function chooseTask<T extends NamedTask>(
     return findTask(tasks, reference, where)
   const [only] = matches
   if (only && matches.length === 1 && begin !== '') return only
-  const names = matches.map(({ name }) => name).join(', ')
+  const names = someNames(matches.map(({ name }) => name))
   if (!canAsk()) {
     const what = begin === '' ? 'no task is named' : `${matches.length} tasks of ${where} begin with ${begin}`
     throw new UsageError(`${what}; give the name of one: ${names}`)
@@ -52,13 +54,21 @@ export async function chooseRunTask(state: RunState, reference: string | undefin
   return (await chooseTask(tasks, reference, `run ${state.run}`)).task
 }
 
-/** Like `chooseTask`, among the tasks of a crew. */
-export function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
+/** Like `chooseTask`, among the tasks of a crew. Also takes an item of a task with `forEach`, by its whole name. */
+export async function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
+  const list = listOfItem(crew, reference)
+  if (list) return Object.assign({}, list, { name: reference, forEach: undefined })
   return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
+}
+
+/** The task with `forEach` in the name of an item, `chapter[c7]`. Whether a run has the item is not known here. */
+function listOfItem(crew: Crew, reference = ''): Task | undefined {
+  return crew.tasks.find(({ name, forEach }) => forEach && name === taskOfItem(reference))
 }
 
 /** Whether the name or id of one of the crew's tasks begins with `reference`. */
 export function hasTask(crew: Crew, reference: string | undefined): boolean {
+  if (listOfItem(crew, reference)) return true
   return (
     reference !== undefined && crew.tasks.some(({ name, id }) => name.startsWith(reference) || id.startsWith(reference))
   )

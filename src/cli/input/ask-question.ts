@@ -5,8 +5,8 @@ import { messageOf } from '../../base/errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
-import { UsageError } from '../exit-codes.ts'
-import { readLimit } from './inputs.ts'
+import { askValue } from './ask-value.ts'
+import { parseValue, readLimit } from './inputs.ts'
 import { askingTaskPath, printAsking, printAskingWhole, printSubject } from '../output/print-question.ts'
 import { askLine, terminalPerson, type Person } from './ask-line.ts'
 import { pick } from './pick.ts'
@@ -36,6 +36,10 @@ export async function askQuestion(
     decision = await pick('Your decision:', choices, person)
   }
   if (decision === undefined) return undefined
+  if (question.kind === 'value' && decision === 'answer') {
+    const given = await askValue(loud, question.schema, person)
+    return given && { decision, value: given.value }
+  }
   const { must, may = [] } = decisions[question.kind][decision] ?? { must: [] }
   const fields: { [field: string]: Json } = {}
   for (const field of [...must, ...may]) {
@@ -81,6 +85,7 @@ const meanings: { readonly [K in Question['kind']]: { readonly [decision: string
   },
   doubt: { run: 'call the tool: it did not happen', happened: 'use your result: it did happen', fail },
   limit: { raise: 'continue with a higher limit', fail },
+  value: { answer: 'give the value', fail },
 }
 
 /**
@@ -126,15 +131,5 @@ function fieldReader(question: Question, field: string): Reader {
     field === 'reason' || field === 'feedback' || (question.kind === 'result' && typeof question.output === 'string')
   if (isText) return { hint: '', read: (typed) => typed }
   if (field === 'to') return { hint: 'such as tokens=50000,cost=2.5', read: (typed) => ({ ...readLimit('to', typed) }) }
-  return { hint: 'JSON or text', read: readJson }
-}
-
-/** Parses JSON. Returns other text unchanged, but throws a UsageError if it begins like JSON. */
-function readJson(typed: string): Json {
-  try {
-    return JSON.parse(typed) as Json
-  } catch (error) {
-    if (!/^\s*[[{"]/.test(typed)) return typed
-    throw new UsageError(`that is not JSON: ${messageOf(error)}`)
-  }
+  return { hint: 'JSON or text', read: (typed) => parseValue(typed, 'that') }
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Task } from '../../crew/task.ts'
+import type { OutputTarget } from './inputs.ts'
 import { shellWord } from '../../text/words.ts'
 import { readRun } from '../../read/read-run.ts'
 import { messageOf } from '../../base/errors.ts'
@@ -19,7 +19,7 @@ export interface EditedText {
 }
 
 /** Rejects with a UsageError if there is no terminal or editor, if the editor fails, or if nothing was changed. */
-export async function editOutput(store: Store, run: string, task: Task): Promise<EditedText> {
+export async function editOutput(store: Store, run: string, task: OutputTarget): Promise<EditedText> {
   const editor = editorCommand(task)
   const before = await outputText(store, run, task)
   const path = join(mkdtempSync(join(tmpdir(), 'reprise-')), task.schema ? 'output.json' : 'output.txt')
@@ -52,7 +52,7 @@ export function editedTextHint({ path }: EditedText, name?: string): string {
 
 const instead = 'give the value with --output instead'
 
-function editorCommand({ name }: Task): string {
+function editorCommand({ name }: OutputTarget): string {
   const editor = ['VISUAL', 'EDITOR'].map((variable) => process.env[variable]?.trim() ?? '').find((word) => word !== '')
   if (!canAsk()) throw new UsageError(`the output of ${name} cannot be edited without a terminal; ${instead}`)
   if (editor === undefined)
@@ -61,8 +61,8 @@ function editorCommand({ name }: Task): string {
 }
 
 /** Returns the text to edit; an empty string for a task without an output. */
-async function outputText(store: Store, run: string, { name, schema }: Task): Promise<string> {
+async function outputText(store: Store, run: string, { name, schema, forEach }: OutputTarget): Promise<string> {
   const output = (await readRun(store, run)).state.tasks.get(name)?.output
   if (!output) return ''
-  return schema && output.structured ? `${JSON.stringify(JSON.parse(output.raw), null, 2)}\n` : output.raw
+  return (schema ?? forEach) && output.structured ? `${JSON.stringify(JSON.parse(output.raw), null, 2)}\n` : output.raw
 }

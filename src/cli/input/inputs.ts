@@ -5,7 +5,7 @@ import { file as inputFile } from '../../crew/file.ts'
 import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Crew } from '../../crew/crew.ts'
-import type { Task } from '../../crew/task.ts'
+import type { Json } from '../../journal/json.ts'
 import { findCrewTask } from '../find/find-task.ts'
 import { limitProblem } from '../../read/questions.ts'
 import type { Limit } from '../../journal/entries.ts'
@@ -28,6 +28,16 @@ export function parseJson(text: string, what: string): unknown {
     return JSON.parse(text) as unknown
   } catch (error) {
     throw new UsageError(`${what} is not JSON (${messageOf(error)}); put text in quotes: '"text"'`)
+  }
+}
+
+/** Parses JSON. Returns other text unchanged, but throws a UsageError if it begins like JSON. */
+export function parseValue(text: string, what: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch (error) {
+    if (!/^\s*[[{"]/.test(text)) return text
+    throw new UsageError(`${what} is not JSON: ${messageOf(error)}`)
   }
 }
 
@@ -80,14 +90,24 @@ export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Pr
   return outputs
 }
 
+/** A task, or a step of a flow, whose schema only the function of the flow knows. */
+export interface OutputTarget {
+  readonly name: string
+  readonly schema?: unknown
+  readonly forEach?: unknown
+  readonly isStep?: boolean
+}
+
 /** Parses the typed text, or for `@file` the text of that file. */
-export function readOutput(task: Task, typed: string, what: string): unknown {
+export function readOutput(task: OutputTarget, typed: string, what: string): unknown {
   const hint = `put text that begins with @ into a file`
   return parseOutput(task, typed.startsWith('@') ? readText(typed.slice(1), what, hint) : typed, what)
 }
 
-export function parseOutput(task: Task, text: string, what: string): unknown {
-  if (!task.schema) return text
+export function parseOutput(task: OutputTarget, text: string, what: string): unknown {
+  if (task.isStep) return parseValue(text, what)
+  // the output of a task with forEach is a list
+  if (!task.schema && !task.forEach) return text
   try {
     return JSON.parse(text) as unknown
   } catch (error) {

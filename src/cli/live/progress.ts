@@ -95,7 +95,9 @@ function progressLines(channel: Channel): (entry: Entry, run: string) => void {
 function progressWords(entry: Entry, run: string): string | undefined {
   if (entry.type === 'run.created') {
     const origin = entry.parent ? `, made from ${entry.parent.run}` : ''
-    return `run ${run} of crew ${entry.crew}${origin}: ${entry.tasks.map((task) => task.name).join(', ')}`
+    const what = entry.flow ? 'flow' : 'crew'
+    const tasks = entry.tasks.length === 0 ? '' : `: ${entry.tasks.map((task) => task.name).join(', ')}`
+    return `run ${run} of ${what} ${entry.crew}${origin}${tasks}`
   }
   const words = describeEntry(entry)
   switch (statusAfter(entry)) {

@@ -13,11 +13,13 @@ const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly
   pending: { sign: '○', format: 'dim' },
   running: { sign: '●', format: 'cyan' },
   waiting: { sign: '?', format: 'yellow' },
+  sleeping: { sign: '◔', format: 'dim' },
   started: { sign: '◌', format: 'yellow' },
   executed: { sign: '✔', format: 'green' },
   inherited: { sign: '↺', format: 'blue' },
   edited: { sign: '✎', format: 'blue' },
   skipped: { sign: '–', format: 'dim' },
+  left: { sign: '–', format: 'dim' },
   failed: { sign: '✖', format: 'red' },
 }
 export const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'

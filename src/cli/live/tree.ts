@@ -8,12 +8,14 @@ import type { Entry } from '../../journal/entries.ts'
 import { parentPath, taskInPath } from '../../journal/paths.ts'
 import { callAt } from '../../journal/state/at-path.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
-import { spentOn, type AttemptState, type RunState, type TaskState } from '../../journal/state/state.ts'
+import { type AttemptState, type RunState, type TaskState } from '../../journal/state/state.ts'
+import { spentOn } from '../../journal/state/spent.ts'
 import { addCost, type Prices } from '../../models/cost.ts'
 import { taskViewStatus, type TaskViewStatus } from '../../runs/status.ts'
+import { groupName } from '../../runs/flow-view.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import type { Store } from '../../stores/store.ts'
-import { plural } from '../../text/words.ts'
+import { longTime, plural } from '../../text/words.ts'
 
 export interface LiveTask {
   readonly name: string
@@ -51,11 +53,16 @@ export interface Tree {
 /** Only the end of a longer reply is shown. */
 const maxReplyLength = 2000
 
+/** How many steps of one name are shown below it. */
+const mostSteps = 5
+
 interface WatchedRun {
   readonly state: RunState
   /** When the last entry of a task was recorded. */
   readonly last: Map<string, string>
   readonly costs: Map<string, number | undefined>
+  /** Kept, since a flow may have thousands of steps. */
+  readonly tokens: Map<string, number>
 }
 
 export function createTree(store: Store, prices: Prices | undefined, clock: () => number): Tree {
@@ -68,22 +75,32 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
     if (known) return known
     // a resumed run has earlier entries in the store
     const state = entry.type === 'run.created' ? emptyState() : (await readRun(store, run)).state
-    const watched: WatchedRun = { state, last: new Map(), costs: new Map() }
-    for (const { name } of state.tasks.values()) watched.costs.set(name, await costOfTask(state, name, prices))
+    const watched: WatchedRun = { state, last: new Map(), costs: new Map(), tokens: new Map() }
+    for (const { name } of state.tasks.values()) await noteSpent(watched, name)
     runs.set(run, watched)
     return watched
   }
 
-  function lookAt({ state, last, costs }: WatchedRun, now: number, isRoot: boolean): LiveTask[] {
+  async function noteSpent({ state, costs, tokens }: WatchedRun, name: string): Promise<void> {
+    costs.set(name, await costOfTask(state, name, prices))
+    const task = state.tasks.get(name)
+    if (!task) return
+    const { input, output } = spentOn(state, task)
+    tokens.set(name, input + output)
+  }
+
+  function lookAt(watched: WatchedRun, now: number, isRoot: boolean): LiveTask[] {
+    const { state, last, costs, tokens: spent } = watched
     const open = openQuestions(state)
-    return currentTasks(state).map((task): LiveTask => {
+    return state.flow ? lookAtGroups() : currentTasks(state).map(lookAtTask)
+
+    function lookAtTask(task: TaskState): LiveTask {
       const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
       const childRun = child === undefined ? undefined : runs.get(child)
       const tasks = childRun ? lookAt(childRun, now, false) : []
       const questions = tasks.some((inner) => inner.status === 'waiting') ? [...open, { path: task.name }] : open
       const status = taskViewStatus(state, task, true, questions)
-      const { input, output } = spentOn(state, task)
-      const own = input + output
+      const own = spent.get(task.name) ?? 0
       const reply = isRoot && status === 'running' ? replyOf(task.name) : ''
       return {
         name: task.name,
@@ -97,7 +114,41 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
         reply,
         tasks,
       }
-    })
+    }
+
+    /** The steps of a flow by name. Those in progress, or failed, are shown below the name. */
+    function lookAtGroups(): LiveTask[] {
+      const groups = new Map<string, TaskState[]>()
+      for (const step of state.tasks.values()) {
+        const group = groups.get(groupName(step.name))
+        if (group) group.push(step)
+        else groups.set(groupName(step.name), [step])
+      }
+      return [...groups].map(([name, steps]): LiveTask => {
+        const [only] = steps
+        if (only?.name === name && steps.length === 1) return lookAtTask(only)
+        const unsettled = steps.filter(({ status }) => status === 'running')
+        const failed = steps.filter(({ status }) => status === 'failed')
+        const tasks = [...unsettled, ...failed].slice(0, mostSteps).map(lookAtTask)
+        const done = steps.length - unsettled.length - failed.length
+        const words = [
+          `${done} done`,
+          unsettled.length > 0 && `${unsettled.length} open`,
+          failed.length > 0 && `${failed.length} failed`,
+        ]
+        return {
+          name,
+          status: tasks[0]?.status ?? 'executed',
+          agent: undefined,
+          activity: words.filter(Boolean).join(', '),
+          ms: undefined,
+          tokens: steps.reduce((sum, step) => sum + (spent.get(step.name) ?? 0), 0),
+          cost: steps.map((step) => costs.get(step.name)).reduce(addCost, 0),
+          reply: '',
+          tasks,
+        }
+      })
+    }
   }
 
   function replyOf(task: string): string {
@@ -116,7 +167,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       if (entry.type === 'model.replied' && watched === runs.values().next().value) replies.delete(path)
       const task = taskInPath(path)
       watched.last.set(task, entry.at)
-      watched.costs.set(task, await costOfTask(state, task, prices))
+      await noteSpent(watched, task)
     },
 
     onDelta(delta) {
@@ -151,6 +202,8 @@ function describeActivity(state: RunState, task: TaskState, status: TaskViewStat
       return task.stale ? 'restored, stale' : 'restored'
     case 'started':
       return 'stopped'
+    case 'sleeping':
+      return waitWords(task)
     case 'edited':
     case 'skipped':
       return status
@@ -159,6 +212,11 @@ function describeActivity(state: RunState, task: TaskState, status: TaskViewStat
     default:
       return ''
   }
+}
+
+function waitWords({ name, wait, until }: TaskState): string {
+  const what = wait === 'event' ? `waits for event ${groupName(name)}` : 'sleeps'
+  return until === undefined ? what : `${what} until ${longTime(until)}`
 }
 
 /**

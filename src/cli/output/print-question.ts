@@ -42,7 +42,8 @@ export function printHowToAnswer(channel: Channel, commands: Commands, next: Nex
 
 /** Prints what the question is about, unless its own text shows it. */
 export function printSubject(channel: Channel, question: Question): void {
-  if (question.kind === 'result') printBlock(channel, '  ', readable(question.output))
+  const subject = question.kind === 'result' ? question.output : question.kind === 'value' ? question.about : undefined
+  if (subject !== undefined) printBlock(channel, '  ', readable(subject))
 }
 
 /** Prints the questions of a run that waits for answers. */

@@ -3,6 +3,7 @@ import { defined } from '../../base/options.ts'
 import { describeTaskChanges } from '../../journal/describe.ts'
 import { describeFiles } from '../../journal/files.ts'
 import type { RunView } from '../../runs/run-view.ts'
+import { doneWords } from '../../runs/status.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 import { describeOwner } from '../../stores/owner.ts'
 import { generatedFileWords, sourceWords } from './print-parts.ts'
@@ -10,21 +11,23 @@ import { printStack } from './print-block.ts'
 import { failureWords, statusFormat } from './run-words.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 import type { Channel, Piece } from './terminal.ts'
-import { clock, dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
+import { clock, dollars, duration, inLocalTimes, longTime, plural, someNames, usageWords } from '../../text/words.ts'
 
 const outputLines = 6
+/** How many waits, and how many events, are printed. */
+const mostWaits = 12
 
 export function printRun(channel: Channel, run: RunView, children: readonly string[]): void {
   const field = (name: string, ...pieces: Piece[]): void =>
     channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)
   // the error has a line of its own
-  const why = run.why === undefined || run.error ? '' : `: ${inLocalTime(run.why, run.dueAt)}`
+  const why = run.why === undefined || run.error ? '' : `: ${inLocalTimes(run.why)}`
   field('run', run.runId)
   field('crew', run.version === '' ? run.crew : `${run.crew}, version ${run.version}`)
   field(
     'status',
     { text: run.status, format: statusFormat(run.status) },
-    `${why} (${run.done} of ${plural(run.total, 'task')} done${run.failed > 0 ? `, ${run.failed} failed` : ''})`,
+    `${why} (${doneWords(run)} done${run.failed > 0 ? `, ${run.failed} failed` : ''})`,
   )
   if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
   if (run.via) field('via', `${run.via.dispatcher}: ${run.via.id}`)
@@ -41,6 +44,21 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   for (const change of run.taskChanges) field('changed', `${longTime(change.at)}: ${describeTaskChanges(change)}`)
   const cost = run.cost === undefined || run.cost === 0 ? '' : `, ${dollars(run.cost)}`
   field('spent', `${usageWords(run.usage)}, ${plural(run.usage.calls, 'model call')}${cost}`)
+  for (const { step, wait, event, until } of (run.waits ?? []).slice(0, mostWaits)) {
+    const what = { sleep: 'sleeps', question: 'waits for an answer', event: `waits for event ${event}` }[wait]
+    field('waits', `${step} ${what}${until === undefined ? '' : ` until ${longTime(until)}`}`)
+  }
+  for (const event of (run.events ?? []).slice(0, mostWaits)) {
+    const from = [event.id, event.by && `by ${event.by}`, longTime(event.at)].filter(Boolean).join(', ')
+    const text = `${event.name} = ${JSON.stringify(event.value)}`
+    field('event', `${shorten(text, Math.max(20, Math.min(channel.width, 200) - 14 - from.length))} (${from})`)
+  }
+  for (const [name, list = []] of [
+    ['waits', run.waits],
+    ['event', run.events],
+  ] as const)
+    if (list.length > mostWaits) field(name, `… ${list.length - mostWaits} more`)
+  if (run.left && run.left.length > 0) field('left', `no longer requested: ${someNames(run.left, mostWaits)}`)
   if (run.parent) {
     const { runId, from, deleted } = run.parent
     const name = deleted ? `${runId} (deleted)` : runId
@@ -54,15 +72,10 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   }
 }
 
-/** Replaces the time in `why` by local time, which all other lines use. */
-function inLocalTime(why: string, dueAt: string | undefined): string {
-  return dueAt === undefined ? why : why.replace(dueAt, longTime(dueAt))
-}
-
 export function printTask(channel: Channel, task: TaskView): void {
   const facts = [
     task.agent,
-    usageWords(task.usage),
+    task.step && task.usage.calls === 0 ? undefined : usageWords(task.usage),
     times(task),
     task.attempts > 1 ? `${task.attempts} attempts` : undefined,
   ]
@@ -71,7 +84,7 @@ export function printTask(channel: Channel, task: TaskView): void {
     { text: task.name, format: 'bold' },
     '  ',
     { text: task.status, format: statusFormat(task.status) },
-    `  ${task.id}`,
+    task.step ? '' : `  ${task.id}`,
   )
   channel.line({ text: `  ${facts.filter((fact) => fact !== undefined).join(' · ')}`, format: 'dim' })
   if (task.from !== undefined) channel.line(`  from run ${task.from}`)

@@ -32,6 +32,11 @@ export function canRetry(failures: readonly TaskFailure[]): boolean {
   return failures.some(({ task }) => !task.includes('/'))
 }
 
+/** How a suspended run continues. `resume`: the command that resumes it. */
+export function continueWords(status: string, resume: string): string {
+  return status === 'sleeping' ? `a worker continues it then; without one, ${resume}` : resume
+}
+
 export function statusFormat(status: string): Format | undefined {
   switch (status) {
     case 'completed':
@@ -47,6 +52,7 @@ export function statusFormat(status: string): Format | undefined {
     case 'started':
       return 'yellow'
     case 'running':
+    case 'sleeping':
       return 'cyan'
     default:
       return undefined

@@ -258,12 +258,21 @@ export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'in
     readonly properties?: object
     readonly required?: readonly string[]
   }
-  const nested = tasks.flatMap(({ child }) => (child?.sharesInputs ? [inputNames(child.crew)] : []))
+  const nested = tasks.flatMap(({ child, forEach }) => {
+    if (!child?.sharesInputs) return []
+    const names = inputNames(child.crew)
+    return [forEach ? { all: withoutItem(names.all), required: withoutItem(names.required) } : names]
+  })
   const used = new Set([...tasks.flatMap((task) => task.inputs), ...nested.flatMap((names) => names.required)])
   const all = [...new Set([...Object.keys(properties), ...used, ...nested.flatMap((names) => names.all)])]
   const isRequired = (name: string): boolean =>
     Object.hasOwn(properties, name) ? required.includes(name) : used.has(name)
   return { all, required: all.filter(isRequired) }
+}
+
+/** The input `item` of a nested crew comes from the list of its task. */
+function withoutItem(names: readonly string[]): string[] {
+  return names.filter((name) => name !== 'item')
 }
 
 /**
@@ -302,7 +311,7 @@ export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
 
 /** Reads replacement outputs by task name. Rejects with INPUT_INVALID or TASK_NOT_FOUND. */
 export async function readOutputs(
-  find: (name: string) => TaskDefinition,
+  find: (name: string) => OutputTarget,
   outputs: unknown,
   signed: { readonly by?: string },
 ): Promise<Map<string, ReplacementOutput>> {
@@ -319,12 +328,15 @@ export async function readOutputs(
   return replacements
 }
 
+/** The task that an output is for. The schema of a flow's step is known when the flow requests it. */
+export type OutputTarget = TaskDefinition | { readonly name: string; readonly isStep: true }
+
 /**
  * Converts a replacement output to the form in which it is stored: JSON before the transforms of the schema, or text.
  * Rejects with INPUT_INVALID.
  */
 export async function readOutput(
-  task: TaskDefinition,
+  task: OutputTarget,
   output: unknown,
   where = 'output',
 ): Promise<{ raw: string; structured: boolean }> {
@@ -333,9 +345,9 @@ export async function readOutput(
     const words = `${json.path}, for task ${task.name}, is ${json.found}, which is not valid JSON; give strings, numbers, lists or plain objects`
     throw new RepriseError('INPUT_INVALID', words)
   }
-  if (!task.schema) {
+  if ('isStep' in task || !task.schema) {
     if (typeof json.value === 'string') return { raw: json.value, structured: false }
-    if (mayReturnAnything(task)) return { raw: JSON.stringify(json.value), structured: true }
+    if ('isStep' in task || mayReturnAnything(task)) return { raw: JSON.stringify(json.value), structured: true }
     const words = `task ${task.name} has no output schema, so its output is a string, not ${describe(output)}`
     throw new RepriseError('INPUT_INVALID', words)
   }

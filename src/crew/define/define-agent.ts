@@ -14,14 +14,14 @@ import { modelName } from '../../models/resolve/resolve-model.ts'
 import { formatDate } from '../../text/date-format.ts'
 import { storableProvider } from '../../tools/provider-tool.ts'
 import type { Tool } from '../../tools/tool.ts'
-import { Agent } from '../agent.ts'
 import type { Overrides } from './define-tasks.ts'
 import { defineGuardrail, guardrailIdentity } from '../guardrails.ts'
-import { describe, nearest, ownMember } from '../../base/options.ts'
+import { describe, nearest, ownMember, readOptions } from '../../base/options.ts'
+import { agentTable, type AgentSettings } from '../options/agent-options.ts'
 import { isAgent } from '../options/crew-checks.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 import { inputAsText } from '../../journal/files.ts'
-import { fillIn } from '../../text/fill-in.ts'
+import { fillIn, type ItemText } from '../../text/fill-in.ts'
 
 /** Maximum length of a chain of delegations. */
 const maxDelegationDepth = 3
@@ -29,7 +29,7 @@ const maxDelegationDepth = 3
 interface DelegationOptions {
   readonly task: string
   /** All agents of the crew. */
-  readonly agents: readonly Agent[]
+  readonly agents: readonly AgentSettings[]
   /** Tools that coworkers have instead of their own. */
   readonly toolsOverride: readonly Tool[] | undefined
   readonly overrides: Overrides
@@ -40,8 +40,8 @@ interface DelegationOptions {
  * chain.
  */
 export function defineCoworkers(
-  coworkers: readonly Agent[],
-  above: readonly Agent[],
+  coworkers: readonly AgentSettings[],
+  above: readonly AgentSettings[],
   delegation: DelegationOptions,
 ): CoworkerDefinition[] {
   const { task, agents, toolsOverride, overrides } = delegation
@@ -66,7 +66,7 @@ export function defineCoworkers(
 }
 
 /** Throws CREW_INVALID if a delegating agent has a tool with the name of a delegation tool. */
-export function checkDelegates(task: string, { role }: Agent, tools: readonly Tool[]): void {
+export function checkDelegates(task: string, { role }: AgentSettings, tools: readonly Tool[]): void {
   const conflict = tools.find(({ name }) => delegationTools.includes(name))
   if (!conflict) return
   const words = `task ${task}: agent ${role} has a tool ${conflict.name}, which is the name of a delegation tool; rename yours, or remove allowDelegation`
@@ -87,7 +87,7 @@ export function everyCoworker(coworkers: readonly CoworkerDefinition[]): Coworke
 
 /** Identifies a coworker in fingerprints. */
 export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition): Json {
-  const declared = agent.identity as Agent
+  const declared = agent.identity as AgentSettings
   const guardrails = declared.guardrails.map(guardrailIdentity)
   return {
     ...agentTexts(declared),
@@ -101,7 +101,7 @@ export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition
   }
 }
 
-export function defineAgent(agent: Agent, overrides: Overrides): TaskDefinition['agent'] {
+export function defineAgent(agent: AgentSettings, overrides: Overrides): TaskDefinition['agent'] {
   const { role, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm } = agent
   const model = overrides.model ?? agent.model
   const title = (inputs: Inputs): string => {
@@ -141,18 +141,28 @@ export function toolIdentity(tool: Tool): Json {
   }
 }
 
-export function agentTexts({ role, goal, backstory }: Agent): { [name: string]: string } {
+export function agentTexts({ role, goal, backstory }: AgentSettings): { [name: string]: string } {
   return { role, goal, ...(backstory ? { backstory } : {}) }
 }
 
-export function agentInstructions(agent: Agent, inputs: Inputs): string {
+export function agentInstructions(agent: AgentSettings, inputs: Inputs): string {
   const text = (name: AgentText): string => agentText(agent, name, inputs)
   return instructionsFor({ role: text('role'), goal: text('goal'), backstory: text('backstory') })
 }
 
+/** The instructions of an agent that talks with a person. */
+export function talkInstructions({ role, goal, backstory }: AgentSettings): string {
+  const about = backstory ? `\n\n${backstory}` : ''
+  return (
+    `You are ${role}.${about}\n\nYour goal: ${goal}\n\n` +
+    `You are in a conversation with a person. Answer their last message. Use the tools you have where they help, and do not make up what ` +
+    `they could tell you. Your last message is what the person reads.`
+  )
+}
+
 type AgentText = 'role' | 'goal' | 'backstory'
 
-function agentText(agent: Agent, name: AgentText, inputs: Inputs): string {
+function agentText(agent: AgentSettings, name: AgentText, inputs: Inputs): string {
   return interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
 }
 
@@ -160,7 +170,10 @@ function agentText(agent: Agent, name: AgentText, inputs: Inputs): string {
  * Returns the manager of a hierarchical crew. Throws CREW_INVALID if it has no valid manager, or if the crew has one
  * without being hierarchical.
  */
-export function resolveManager({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
+export function resolveManager(
+  { process, manager }: CrewOptions,
+  agents: readonly AgentSettings[],
+): AgentSettings | undefined {
   if (process !== 'hierarchical') {
     if (manager === undefined) return undefined
     throw new RepriseError(
@@ -173,7 +186,7 @@ export function resolveManager({ process, manager }: CrewOptions, agents: readon
   if (agents.length === 0)
     throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs agents to which its manager can delegate')
   if (!isAgent(manager)) {
-    return new Agent({
+    return readOptions(agentTable, {
       role: 'Crew manager',
       goal: 'Get each task done by handing work to the right coworkers, and put what they report together into the result',
       model: manager,
@@ -270,15 +283,21 @@ const asMarkdown = 'Write the result as Markdown, and do not put it into a code 
 // one for types must agree.
 
 /**
- * Fills in inputs. Lists and objects become JSON; a file becomes `[file claim.pdf]`. Throws INPUT_MISSING if an input
- * is missing.
+ * Fills in inputs, and the item if there is `itemText`. Lists and objects become JSON; a file becomes `[file
+ * claim.pdf]`. Throws INPUT_MISSING if an input is missing.
  */
-export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
-  return fillIn(text, (name) => {
+export function interpolate(
+  text: string,
+  inputs: { readonly [name: string]: Json },
+  where: string,
+  itemText?: ItemText,
+): string {
+  const valueOf = (name: string): string => {
     const value = ownMember(inputs, name)
     if (value === undefined) throw inputMissing(name, where, Object.keys(inputs))
     return inputAsText(value)
-  })
+  }
+  return fillIn(text, valueOf, itemText)
 }
 
 function inputMissing(name: string, where: string, given: readonly string[]): RepriseError {

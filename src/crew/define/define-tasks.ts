@@ -7,8 +7,8 @@ import { filesIn } from '../../journal/files.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { ownMember, nearest } from '../../base/options.ts'
 import type { Tool } from '../../tools/tool.ts'
-import type { Agent } from '../agent.ts'
-import { agentTaskFingerprint, contextTexts } from './task-fingerprint.ts'
+import type { AgentSettings } from '../options/agent-options.ts'
+import { agentTaskFingerprint, contextTexts, textField } from './task-fingerprint.ts'
 import {
   agentInstructions,
   agentTexts,
@@ -21,6 +21,7 @@ import {
   messageFor,
 } from './define-agent.ts'
 import { defineChild, defineWork, parsingIdentity, sharedFields } from './define-work.ts'
+import { checkItemNames, defineForEach } from './define-for-each.ts'
 import { defineGuardrail } from '../guardrails.ts'
 import { fileInEveryRun } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
@@ -35,12 +36,13 @@ export interface Overrides {
 
 export function defineTasks(
   tasks: readonly Task[],
-  agents: readonly Agent[],
+  agents: readonly AgentSettings[],
   overrides: Overrides,
-  manager?: Agent,
+  { process, manager }: { readonly process: CrewDefinition['process']; readonly manager?: AgentSettings | undefined },
 ): TaskDefinition[] {
   if (tasks.length === 0) throw new RepriseError('CREW_INVALID', 'the crew has no tasks; give at least one')
   checkEarlierNames(tasks)
+  checkItemNames(tasks)
   const earlier = new Map<string, Task>()
   const ids = new Set<string>()
   /** Tasks by output file. */
@@ -67,11 +69,15 @@ export function defineTasks(
       .map((name) => positions.get(name) as number)
       .toSorted((a, b) => a - b)
       .map((position) => definitions[position] as TaskDefinition)
-    const definition = task.code
+    const single = task.code
       ? defineWork(task, { code: task.code }, contextDefinitions)
       : task.child
         ? defineWork(task, { child: defineChild(task, task.child, overrides) }, contextDefinitions)
         : defineTask(task, assign(task, agents, manager), context, overrides)
+    const waitsFor = definitions.filter(
+      ({ name, async }) => context.includes(name) || (process !== 'parallel' && !async),
+    )
+    const definition = task.forEach ? defineForEach(task, task.forEach, single, waitsFor) : single
     earlier.set(task.name, task)
     ids.add(task.id)
     if (file !== undefined) writers.set(file, task)
@@ -102,12 +108,12 @@ function checkEarlierNames(tasks: readonly Task[]): void {
 }
 
 interface Assignment {
-  readonly agent: Agent
+  readonly agent: AgentSettings
   readonly tools: readonly Tool[]
   /** Agents to which the agent may delegate. */
-  readonly coworkers: readonly Agent[]
+  readonly coworkers: readonly AgentSettings[]
   /** Agents to which coworkers may delegate further. */
-  readonly agents: readonly Agent[]
+  readonly agents: readonly AgentSettings[]
   /** Tools that coworkers have instead of their own. */
   readonly coworkerTools?: readonly Tool[] | undefined
 }
@@ -116,7 +122,7 @@ interface Assignment {
  * Assigns a task to an agent. A manager has no tools: it delegates the task to the agents of the crew, or only to the
  * agent of the task, which then uses the tools of the task.
  */
-function assign(task: Task, agents: readonly Agent[], manager: Agent | undefined): Assignment {
+function assign(task: Task, agents: readonly AgentSettings[], manager: AgentSettings | undefined): Assignment {
   if (manager)
     return {
       agent: manager,
@@ -130,7 +136,7 @@ function assign(task: Task, agents: readonly Agent[], manager: Agent | undefined
   return { agent, tools: task.tools ?? agent.tools, coworkers, agents }
 }
 
-function resolveAgent(task: Task, agents: readonly Agent[]): Agent {
+function resolveAgent(task: Task, agents: readonly AgentSettings[]): AgentSettings {
   const agent = task.agent ?? (agents.length === 1 ? agents[0] : undefined)
   if (agent) return agent
   const have = agents.length === 0 ? 'no agents' : `${agents.length} agents`
@@ -173,15 +179,18 @@ function defineTask(
   const agentDefinition = defineAgent(agent, overrides)
   const guardrails = [...task.guardrails, ...agent.guardrails]
   const texts = taskTexts(task, agent)
-  const coworkerTexts = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as Agent)))
-  const used = [...new Set([...Object.values(texts), ...coworkerTexts].flatMap(placeholders))]
+  const coworkerTexts = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as AgentSettings)))
+  const usedIn = (text: string, name: string): string[] =>
+    placeholders(text).filter((input) => !(task.forEach && input === 'item' && !name.startsWith('agent ')))
+  const ownTexts = Object.entries(texts).flatMap(([name, text]) => usedIn(text, textField(name)))
+  const used = [...new Set([...ownTexts, ...coworkerTexts.flatMap(placeholders)])]
   const fingerprinted = { task, agent: agentDefinition, texts, used, tools, coworkers, helpers, guardrails, context }
   return {
     ...sharedFields(task),
     expectedOutput: task.expectedOutput,
     agent: agentDefinition,
     context,
-    inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
+    inputs: [...new Set([...used, ...usedIn(task.outputFile ?? '', 'output file')])],
     schema: task.schema,
     reading: parsingIdentity(task),
     tools,
@@ -190,8 +199,9 @@ function defineTask(
     code: undefined,
     child: undefined,
     guardrails: guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task.name, task.schema)),
-    render(inputs, outputs) {
-      const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
+    render(inputs, outputs, itemText) {
+      const text = (name: keyof typeof texts, where: string): string =>
+        interpolate(texts[name] ?? '', inputs, where, itemText)
       const files = filesIn(used.map((name) => ownMember(inputs, name) ?? null))
       return {
         instructions: agentInstructions(agent, inputs),
@@ -217,7 +227,7 @@ function defineTask(
   }
 }
 
-function taskTexts(task: Task, agent: Agent): { [name: string]: string } {
+function taskTexts(task: Task, agent: AgentSettings): { [name: string]: string } {
   return {
     description: task.description,
     ...(task.expectedOutput ? { 'expected output': task.expectedOutput } : {}),
@@ -239,8 +249,12 @@ export function withStandIns<Options extends object>(options: Options, { model, 
   return { ...options, [standIns]: all }
 }
 
-/** Throws CREW_INVALID if a stand-in has no tool to replace: otherwise the real tool would be called. */
-export function checkStandIns(crew: CrewDefinition, agents: readonly Agent[], tools: readonly Tool[]): void {
+/**
+ * Throws CREW_INVALID if a stand-in has no tool to replace: otherwise the real tool would be called. The tools of a
+ * flow are known only when its function uses them.
+ */
+export function checkStandIns(crew: CrewDefinition, agents: readonly AgentSettings[], tools: readonly Tool[]): void {
+  if (crew.flow) return
   const existing = new Set([...agents.flatMap((agent) => agent.tools).map(({ name }) => name), ...crewToolNames(crew)])
   const unknown = tools.find(({ name }) => !existing.has(name))
   if (!unknown) return

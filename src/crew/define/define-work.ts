@@ -30,7 +30,8 @@ type TaskWork = { readonly code: FunctionDefinition } | { readonly child: ChildD
 /** Defines a function task or a nested crew. `given` are its context tasks, in crew order. */
 export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefinition[]): TaskDefinition {
   // the output of a nested crew is the output of its last task
-  const last = 'child' in work && !task.schema ? work.child.crew.tasks.at(-1) : undefined
+  const crew = 'child' in work && !task.schema ? work.child.crew : undefined
+  const last: Pick<TaskDefinition, 'schema' | 'reading'> | undefined = crew?.flow ?? crew?.tasks.at(-1)
   const schema = last ? last.schema : task.schema
   return {
     ...sharedFields(task),
@@ -38,7 +39,7 @@ export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefin
     agent: noAgent,
     context: given.map((other) => other.name),
     // a function may also use any other input
-    inputs: placeholders(task.outputFile ?? ''),
+    inputs: placeholders(task.outputFile ?? '').filter((name) => !(task.forEach && name === 'item')),
     schema,
     reading: last ? last.reading : parsingIdentity(task),
     tools: [],
@@ -81,7 +82,7 @@ export function parsingIdentity({ schema, version }: Pick<Task, 'schema' | 'vers
 }
 
 /** Fingerprint fields of a nested crew: its tasks by position, so that a rename changes nothing, and their contexts. */
-function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
+export function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
   const positions = new Map(tasks.map(({ name }, index) => [name, index + 1]))
   return [
     ['crew process', process],
@@ -106,7 +107,11 @@ function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field
   return [['crew inputs', hashedInputs(declared, inputsLabel(task))]]
 }
 
-export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
+export function defineChild(
+  task: Pick<Task, 'name' | 'schema'>,
+  { crew, inputs }: ChildOf,
+  overrides: Overrides,
+): ChildDefinition {
   const definition = crew['~definition'](overrides)
   const label = inputsLabel(task)
   return {
@@ -132,10 +137,10 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
   }
 }
 
-const inputsLabel = ({ name }: Task): string => `inputs of task ${name}`
+const inputsLabel = ({ name }: Pick<Task, 'name'>): string => `inputs of task ${name}`
 
 /** Rejects with TASK_FAILED if the `inputs` function of a nested crew throws. */
-async function callInputs<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {
+async function callInputs<Made>(task: Pick<Task, 'name'>, make: () => Made | Promise<Made>): Promise<Made> {
   try {
     return await make()
   } catch (error) {
@@ -145,7 +150,7 @@ async function callInputs<Made>(task: Task, make: () => Made | Promise<Made>): P
 }
 
 /** Stands for the agent of function tasks and nested crews, which have none. */
-const noAgent: TaskDefinition['agent'] = {
+export const noAgent: TaskDefinition['agent'] = {
   role: '',
   title: () => '',
   model: undefined,

@@ -5,7 +5,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { asFileReference } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import { text, type Check, describe, ownMember } from '../../base/options.ts'
-import { placeholders } from '../../text/fill-in.ts'
+import { placeholders, type ItemText } from '../../text/fill-in.ts'
 import { interpolate } from './define-agent.ts'
 import type { Task } from '../task.ts'
 
@@ -27,13 +27,13 @@ export const outputFileCheck: Check<string> = {
  * Returns the path with inputs filled in, separated by `/`. Throws INPUT_MISSING, or INPUT_INVALID if the inputs result
  * in no valid path.
  */
-function outputPath(template: string, inputs: Inputs, task: string): string {
+function outputPath(template: string, inputs: Inputs, task: string, itemText?: ItemText): string {
   const where = `outputFile of task ${task}`
   const used = placeholders(template).flatMap((name) => {
     const value = ownMember(inputs, name)
     return value === undefined ? [] : [[name, pathText(value, `${where} uses {${name}}, which`)]]
   })
-  const path = interpolate(template, Object.fromEntries(used) as Inputs, where)
+  const path = interpolate(template, Object.fromEntries(used) as Inputs, where, itemText)
   const problem = pathProblem(path)
   if (problem === undefined) return pathParts(path).join('/')
   const words = `${where}, ${describe(template)}, becomes ${describe(path)} with these inputs, which ${problem}; give ${outputFileCheck.expected}`
@@ -80,5 +80,5 @@ export function fileInEveryRun({ outputFile, when }: Task): string | undefined {
 export function defineOutputFile({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
   return outputFile === undefined
     ? undefined
-    : { createDirectory, pathFor: (inputs) => outputPath(outputFile, inputs, name) }
+    : { createDirectory, pathFor: (inputs, itemText) => outputPath(outputFile, inputs, name, itemText) }
 }

@@ -8,7 +8,7 @@ import { missingOutputs } from '../../engine/run/task-context.ts'
 import { filesIn } from '../../journal/files.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { Tool } from '../../tools/tool.ts'
-import type { Agent } from '../agent.ts'
+import type { AgentSettings } from '../options/agent-options.ts'
 import { coworkerIdentity, toolIdentity } from './define-agent.ts'
 import { guardrailIdentity, type Guardrail } from '../guardrails.ts'
 import type { Task } from '../task.ts'
@@ -101,7 +101,7 @@ function fieldsOfRun(agentTask: AgentTask, inputs: Inputs, outputs: Outputs): Fi
 
 /** Returns the date format, if the prompt contains the date. The date itself makes no output stale. */
 function dateField({ identity }: AgentDefinition): string | false {
-  const { injectDate, dateFormat } = identity as Agent
+  const { injectDate, dateFormat } = identity as AgentSettings
   return injectDate && dateFormat
 }
 
@@ -118,11 +118,12 @@ export function contextTexts(context: readonly string[], outputs: Outputs): [tas
  * files.
  */
 function isVisibleToCode({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
-  const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as Agent).guardrails)]
+  const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as AgentSettings).guardrails)]
   if (all.some((guardrail) => typeof guardrail === 'function')) return true
   return [...tools, ...helpers.flatMap((helper) => helper.tools)].length > 0 && filesIn(input).length > 0
 }
 
-function textField(name: string): string {
+/** The fingerprint field of a text. */
+export function textField(name: string): string {
   return name === 'role' || name === 'goal' || name === 'backstory' ? `agent ${name}` : name
 }

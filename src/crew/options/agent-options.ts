@@ -2,8 +2,8 @@
 // reference are derived.
 import { anyText, flag, seconds, text, whole, missingFeatures, type Table } from '../../base/options.ts'
 import { type LanguageModel, settingsCheck, type ModelSettings } from '../../models/resolve/resolve-model.ts'
-import type { Tools } from '../../tools/tool.ts'
-import type { Agent } from '../agent.ts'
+import type { Json } from '../../journal/json.ts'
+import type { Tool, Tools } from '../../tools/tool.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
 import { dateFormatCheck, modelCheck, none, roleCheck, toolsCheck, type FromYaml } from './crew-checks.ts'
 
@@ -66,6 +66,26 @@ export interface AgentOptions<
   readonly dateFormat?: string
 }
 
+/** The options of an agent after checks and defaults. */
+export interface AgentSettings {
+  readonly role: string
+  readonly goal: string
+  readonly backstory: string | undefined
+  readonly model: LanguageModel | string | undefined
+  readonly tools: readonly Tool[]
+  readonly verbose: boolean
+  readonly maxIterations: number
+  readonly maxRetries: number
+  readonly maxSeconds: number | undefined
+  readonly contextTokens: number | undefined
+  readonly maxRpm: number | undefined
+  readonly allowDelegation: boolean
+  readonly guardrails: readonly Guardrail<never>[]
+  readonly settings: { readonly [name: string]: Json }
+  readonly injectDate: boolean
+  readonly dateFormat: string
+}
+
 const noSettings = Object.freeze({})
 
 // messages for CrewAI features that neither agents nor crews have
@@ -73,7 +93,7 @@ export const noMemory = 'Reprise has no memory; a run knows its inputs and the o
 export const noPlanning = 'Reprise has no planning step; agents plan while they work'
 export const noCache = 'results are only cached for tools with cache: true'
 
-export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }> = {
+export const agentTable: Table<AgentOptions, AgentSettings, { readonly yaml: FromYaml }> = {
   object: 'agent',
   called: 'role',
   options: {

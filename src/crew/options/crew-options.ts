@@ -46,6 +46,15 @@ export const limitCheck: Check<Limit> = {
   },
 }
 
+const crewLimitCheck: Check<Limit> = {
+  ...limitCheck,
+  read(what, value) {
+    const limit = limitCheck.read(what, value)
+    if (limit.steps === undefined) return limit
+    throw new RepriseError('OPTION_INVALID', `${what} has steps, which only flows count; give tokens, cost or seconds`)
+  },
+}
+
 /** For tests: replaces the clock, randomness, ids and process identity. */
 export interface HiddenCrewOptions {
   readonly '~world'?: World
@@ -215,7 +224,7 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
       does: 'what happens to a run when a task fails: it fails, or continues without the task',
     },
     budget: {
-      takes: limitCheck,
+      takes: crewLimitCheck,
       leftOut: 'no limit',
       does: 'limit per run in tokens, dollars or seconds; a run that reaches it asks a person whether to continue',
     },
@@ -281,7 +290,7 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
     embedder: { detail: true },
     planning: { without: noPlanning },
     planning_llm: { detail: true },
-    chat_llm: { without: 'crews have no chat' },
+    chat_llm: { instead: 'use chat(crew)', without: 'use chat(crew) in the code instead' },
     checkpoint: { alwaysOn: true, without: 'every run can be resumed; remove it' },
     cache: { instead: 'give cache: true to the tools that only read', without: noCache },
     function_calling_llm: {

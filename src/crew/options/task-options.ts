@@ -19,7 +19,36 @@ import type { Guardrail } from '../guardrails.ts'
 import type { OutputsOf, Tasks } from '../result/result.ts'
 import type { InputValue } from '../arguments/run-inputs.ts'
 
-export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
+/** Options of a task that is executed once per item of a list. `Item` is the type of an item. */
+export interface ForEachOptions<Context extends Tasks, Item, Given = Inputs> {
+  /**
+   * Called when it is the task's turn: returns a list, for whose items the task is executed. Its output is the list of
+   * their outputs. Texts of the task can use `{item}` and members of it, such as `{item.title}`.
+   */
+  readonly forEach?: (
+    context: ConditionContext<OutputsOf<Context> & AnyOutputs, Given>,
+  ) => readonly Item[] | Promise<readonly Item[]>
+  /**
+   * Returns what identifies an item, such as its id: a text or a number. An item is found again by its key, so an index
+   * is no key. Default: the item itself, if it is a text or a number.
+   */
+  readonly key?: (item: Item) => string | number
+}
+
+/** What the functions of a task with `forEach` receive besides their context. */
+export type ItemOf<Item> = [Item] extends [never] ? unknown : { readonly item: Item }
+
+/** The functions of a task with `forEach`. */
+export interface ForEachFunctions {
+  readonly list: (context: ConditionContext) => unknown
+  readonly key: ((item: unknown) => unknown) | undefined
+}
+
+export interface TaskOptions<
+  Schema extends SchemaInput = SchemaInput,
+  Context extends Tasks = Tasks,
+  Item = never,
+> extends ForEachOptions<Context, Item> {
   /** Identity of the task. Default: derived from the texts, so that changed texts make it a different task. */
   readonly name?: string
   /** Earlier name or names of the task. An unfinished run continues what it recorded under one of them. */
@@ -90,17 +119,18 @@ export interface CodeTaskOptions<
   Schema extends SchemaInput = SchemaInput,
   Context extends Tasks = Tasks,
   Given extends object = Inputs,
-> {
+  Item = never,
+> extends ForEachOptions<Context, Item, Given> {
   /** Identity of the task. */
   readonly name: string
   /** Earlier name or names of the task. An unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   readonly description?: string
   /**
-   * The function. `outputs` has the outputs of the tasks in `context`. The input schema of the crew can give `inputs` a
-   * type: see `CodeContext`.
+   * The function. `outputs` has the outputs of the tasks in `context`, and `item` the item of `forEach`. The input
+   * schema of the crew can give `inputs` a type: see `CodeContext`.
    */
-  readonly run: (context: CodeContext<OutputsOf<Context>, Given>) => Result
+  readonly run: (context: CodeContext<OutputsOf<Context>, Given> & ItemOf<Item>) => Result
   /**
    * What repeating the function means, as for tools. `read`: harmless. `idempotent`: harmless with the same idempotency
    * key. `once`: never repeated automatically. Default: `once`.
@@ -146,7 +176,8 @@ export interface CrewTaskOptions<
   Output = unknown,
   Schema extends SchemaInput = SchemaInput,
   Context extends Tasks = Tasks,
-> {
+  Item = never,
+> extends ForEachOptions<Context, Item> {
   /** Identity of the task. */
   readonly name: string
   /** Earlier name or names of the task. An unfinished run continues what it recorded under one of them. */
@@ -155,10 +186,10 @@ export interface CrewTaskOptions<
   /** The crew to execute. */
   readonly crew: Crew
   /**
-   * Inputs of the child run: an object, or a function of the inputs and outputs of this run so far. Default: the inputs
-   * of this run.
+   * Inputs of the child run: an object, or a function of the inputs and outputs of this run so far, and of the `item`
+   * of `forEach`. Default: the inputs of this run, with the item as `item`.
    */
-  readonly inputs?: ChildInputs<OutputsOf<Context>>
+  readonly inputs?: ChildInputs<OutputsOf<Context>, Item>
   /** Schema that parses the stored output of the last task of the crew. Default: the schema of that task. */
   readonly output?: Schema
   readonly context?: Context
@@ -171,10 +202,10 @@ export interface CrewTaskOptions<
 /** Output of a nested crew. `Output` is the output of its last task. */
 export type CrewOutput<Output, Schema> = [Schema] extends [never] ? Output : InferOutput<Schema>
 
-export type ChildInputs<Of = AnyOutputs> =
+export type ChildInputs<Of = AnyOutputs, Item = never> =
   | { readonly [name: string]: InputValue }
   | ((
-      context: ConditionContext<Of>,
+      context: ConditionContext<Of> & ItemOf<Item>,
     ) => { readonly [name: string]: InputValue } | Promise<{ readonly [name: string]: InputValue }>)
 
 /** A nested crew, as the engine needs it. */

@@ -50,6 +50,19 @@ export const taskRows: TaskRows = {
     yaml: 'key',
     does: 'identity of the task',
   },
+  forEach: {
+    takes: func,
+    of: all,
+    yaml: { code: 'forEach: ({ outputs }) => …' },
+    does: 'returns the list for whose items the task is executed, from `{ inputs, outputs, previous, missing, readFile }`; its output is the list of their outputs',
+  },
+  key: {
+    takes: func,
+    of: all,
+    leftOut: 'the item itself, if it is a text or a number',
+    yaml: { code: 'key: (item) => …' },
+    does: 'returns what identifies an item of `forEach`, a text or a number: its id, not its position',
+  },
   was: {
     takes: oneOrMore(nameCheck),
     of: all,
@@ -194,7 +207,7 @@ interface Kinds {
 type Kind = keyof Kinds
 type AllTaskOptions = Partial<TaskOptions & CodeTaskOptions & CrewTaskOptions>
 /** The options of a task after checks and defaults. */
-type TaskSettings = Omit<Task, 'name' | 'description'> & {
+type TaskSettings = Omit<Task, 'name' | 'description' | 'forEach'> & {
   readonly output: AnswerSchema | undefined
   readonly effect: CodeTaskOptions['effect'] & {}
 }

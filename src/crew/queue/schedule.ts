@@ -1,6 +1,6 @@
-// A schedule queues runs of a crew at the times of a cron expression. Schedules are not stored. Each time has exactly
-// one run id, such as `nightly@2026-11-15T02:00:00Z`. Any number of workers may queue its run: only the first call
-// creates it.
+// A schedule queues runs of a crew at the times of a cron expression. Each time has exactly one run id, such as
+// `nightly@2026-11-15T02:00:00Z`. Any number of workers may queue its run: only the first call creates it. This file
+// has the schedules that are declared in code, which are not stored; added-schedules.ts has the others.
 import { oneOf, optional, text, checkKeys, describe } from '../../base/options.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../read/row-summary.ts'
@@ -86,8 +86,7 @@ export async function readSchedule(
     timezone,
     priority,
     next: (after = now()) => timeAfter(after),
-    // UTC, because a local time occurs twice when clocks go back
-    runId: (time) => `${name}@${time.toISOString().replace('.000Z', 'Z')}`,
+    runId: (time) => scheduledRunId(name, time),
     inputs: (time) =>
       typeof scheduledInputs === 'function'
         ? (scheduledInputs as (time: Date) => unknown)(time)
@@ -104,6 +103,20 @@ export async function readSchedule(
     throw RepriseError.isInstance(error) ? reworded(error, `${label}: ${error.facts}`) : error
   }
   return schedule
+}
+
+/** The id of the run for a time: in UTC, because a local time occurs twice when clocks go back. */
+export function scheduledRunId(name: string, time: Date): string {
+  return `${name}@${time.toISOString().replace('.000Z', 'Z')}`
+}
+
+/** Returns the first time of a checked schedule after a moment; undefined if there is none. */
+export async function nextTime(
+  { cron, timezone }: Pick<Schedule, 'cron' | 'timezone'>,
+  after: Date,
+): Promise<Date | undefined> {
+  const pattern = await parseCron(cron, timezone, (why) => new RepriseError('OPTION_INVALID', `cron is ${cron}${why}`))
+  return pattern.nextRun(after) ?? undefined
 }
 
 const fields = 'five fields for minute, hour, day, month and weekday, such as 0 2 * * *, or @daily'

@@ -1,5 +1,6 @@
 // Plans: what a call would do with each task, why, and at what estimated cost.
-import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
+import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
+import { isItemOf } from '../../engine/run/for-each.ts'
 import { nextWords, type NextStep } from '../../base/next.ts'
 import { describeTaskChanges, describeOrphan, suggestDecision, suggestNames } from '../../journal/describe.ts'
 import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
@@ -26,6 +27,8 @@ export interface Plan {
    */
   readonly orphaned: readonly OrphanedTask[]
   readonly warnings: readonly string[]
+  /** A plan of a flow: further steps may follow, which are found while the run is executed. */
+  readonly open: boolean
   /** Returns the plan as a readable table. */
   toString(): string
 }
@@ -50,13 +53,16 @@ interface PlanParts {
   readonly through: string | undefined
   readonly changes?: TaskListChanges | undefined
   readonly orphaned?: readonly OrphanedTask[] | undefined
+  readonly open?: boolean | undefined
   readonly warnings: readonly string[]
 }
 
 export function toPlan(crew: CrewDefinition, parts: PlanParts): Plan {
-  const { of, runId, inputs, tasks, through, changes, orphaned = [], warnings } = parts
+  const { of, runId, inputs, tasks, through, changes, orphaned = [], open = false, warnings } = parts
   const names = tasks.map((planned) => planned.task)
-  const end = through === undefined ? names.length : names.indexOf(through) + 1
+  // the items of a task follow it
+  const isLast = (name: string): boolean => name === through || isItemOf({ name: through ?? '' }, name)
+  const end = through === undefined ? names.length : names.findLastIndex(isLast) + 1
   const reached = tasks.map((planned, index) => (index < end ? planned : markNotReached(planned, through)))
   const executed = reached.slice(0, end).filter((planned) => planned.action === 'execute')
   const plan = {
@@ -69,6 +75,7 @@ export function toPlan(crew: CrewDefinition, parts: PlanParts): Plan {
     changes,
     orphaned,
     warnings: [...warnings, ...unnamedTasks(crew), ...functionsWithoutVersion(crew, reached)],
+    open,
   }
   Object.defineProperty(plan, 'toString', { value: () => planText(plan) })
   Object.defineProperty(plan, Symbol.for('nodejs.util.inspect.custom'), { value: () => planText(plan) })
@@ -87,7 +94,9 @@ function unnamedTasks(crew: CrewDefinition): string[] {
  */
 function functionsWithoutVersion(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
   const kept = new Set(tasks.flatMap(({ task, action, unless }) => (action === 'inherit' || unless ? [task] : [])))
-  const names = unversionedFunctions(crew.tasks.filter((task) => kept.has(task.name)))
+  const isKept = (task: TaskDefinition): boolean =>
+    kept.has(task.name) || (task.forEach !== undefined && [...kept].some((name) => isItemOf(task, name)))
+  const names = unversionedFunctions(crew.tasks.filter(isKept))
   if (names.length === 0) return []
   const what = names.length > 1 ? `tasks ${names.join(', ')} are functions` : `task ${names[0]} is a function`
   return [
@@ -137,13 +146,16 @@ const planText = (plan: Plan): string =>
 
 /** Returns the lines of a plan. `advice` puts a next step into words. */
 export function planLines(
-  { of, runId, tasks, execute, estimate, changes, orphaned, warnings }: Plan,
+  { of, runId, tasks, execute, estimate, changes, orphaned, open, warnings }: Plan,
   advice: (next: NextStep) => string = nextWords,
 ): PlanLine[] {
+  const what = open ? 'recorded steps' : 'tasks'
   const count =
     execute.length === 0
-      ? 'nothing is'
-      : `${execute.length} of ${tasks.length} tasks ${execute.length === 1 ? 'is' : 'are'}`
+      ? open
+        ? 'what follows is'
+        : 'nothing is'
+      : `${execute.length} of ${tasks.length} ${what}${open ? ', and what follows,' : ''} ${execute.length === 1 && !open ? 'is' : 'are'}`
   const width = Math.max(...tasks.map((planned) => planned.task.length))
   const lines = tasks.map((planned): PlanLine => {
     const { action, task } = planned
@@ -156,7 +168,7 @@ export function planLines(
     { type: 'title', text: `${headlines[of]}${runId === undefined ? '' : ` ${runId}`}: ${count} executed` },
     ...lines,
     ...(execute.length > 0
-      ? [{ type: 'expected', text: `Expected: ${describeExpected(estimate, tasks)}` } as const]
+      ? [{ type: 'expected', text: `Expected: ${describeExpected(estimate, tasks, open)}` } as const]
       : []),
     ...(changes ? [{ type: 'warning', text: `Tasks changed: ${describeTaskChanges(changes)}` } as const] : []),
     ...orphaned.map((orphan) => ({ type: 'warning', text: `Orphaned: ${describeOrphan(orphan)}` }) as const),
@@ -191,10 +203,15 @@ function describeEstimate({ estimate, uncounted }: PlannedTask): string {
   return `about ${tokens(usage)} tokens, ${describeCost(cost)} (median of ${samples})`
 }
 
-function describeExpected({ usage, cost, unknown }: PlanEstimate, tasks: readonly PlannedTask[]): string {
-  if (!usage) return `unknown: ${describeUnknown(unknown, tasks)}`
-  if (usage.calls === 0) return 'no model calls, as before'
-  return `about ${tokens(usage)} tokens, ${describeCost(cost)}`
+function describeExpected(
+  { usage, cost, unknown }: PlanEstimate,
+  tasks: readonly PlannedTask[],
+  open: boolean,
+): string {
+  const more = open ? ', and further steps, which are known only when the flow requests them' : ''
+  if (!usage) return `unknown: ${describeUnknown(unknown, tasks)}${more}`
+  if (usage.calls === 0) return `no model calls, as before${more}`
+  return `about ${tokens(usage)} tokens, ${describeCost(cost)}${more}`
 }
 
 function describeUnknown(unknown: readonly string[], tasks: readonly PlannedTask[]): string {

@@ -9,11 +9,13 @@ import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { addUsage, noUsage, type RunState, type TaskState, isEnded } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../base/options.ts'
 import {
+  nestItems,
   planOutcomes,
-  lastOutput,
+  runOutput,
   taskView,
   taskViews,
   type PlannedOutcome,
+  type TaskResult,
   type TaskView,
 } from '../../runs/task-view.ts'
 import type { Task } from '../task.ts'
@@ -21,6 +23,7 @@ import { answerStep } from '../../read/questions.ts'
 import { suggestDecision } from '../../journal/describe.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { nextWords, type NextStep } from '../../base/next.ts'
+import { someNames } from '../../text/words.ts'
 import { describeStop } from '../../runs/status.ts'
 import { viewRun as viewOfRun, type RunView as RunData, toRunTree, type RunTree } from '../../runs/run-view.ts'
 import { checkFormat, readRun, runNotFoundError } from '../../read/read-run.ts'
@@ -56,15 +59,17 @@ interface ResultBase<T extends Tasks> {
   readonly runId: string
   readonly raw: string
   /** Tasks in crew order. */
-  readonly tasks: { readonly [K in keyof T]: TaskView<OutputOf<T[K]>> }
+  readonly tasks: { readonly [K in keyof T]: TaskResult<OutputOf<T[K]>> }
   /** Finds a task. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
-  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskView<OutputBy<T, Given>>
+  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskResult<OutputBy<T, Given>>
   /** Tokens that this run spent, and tokens that its inherited outputs cost earlier runs. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
   /** Failed tasks that the run continued without. A task of a nested crew is named `settle/payout`. */
   readonly failures: readonly TaskFailure[]
   /** Outputs that were kept although they are stale. */
   readonly stale: readonly StaleTask[]
+  /** For a flow: recorded steps that its function no longer requests. */
+  readonly left?: readonly string[]
   /** For a fork: what was planned for each task, and how it turned out. */
   readonly plan: readonly PlannedOutcome[] | undefined
   /** Open questions. The id of a question of a nested crew includes the task name: `research/q1`. */
@@ -89,28 +94,30 @@ export async function toResult<T extends Tasks>(
   stale: readonly StaleTask[],
   questions: readonly OpenQuestion[] = [],
 ): Promise<RunResult<T>> {
-  const tasks = await taskViews({ state, questions, held: true }, crew)
-  const lastTask = lastOutput(tasks)
+  const views = await taskViews({ state, questions, held: true }, crew)
+  const tasks = nestItems(views)
   const completed = state.status === 'completed'
+  const { raw, output } = completed ? await runOutput(state, tasks, crew) : { raw: '', output: undefined }
   const suspension = completed ? undefined : readSuspension(state, questions)
   const inherited = tasks.filter((task) => task.status === 'inherited')
   const result = {
     runId: state.run,
     status: completed ? 'completed' : 'suspended',
-    raw: completed ? (lastTask?.raw ?? '') : '',
-    output: completed ? lastTask?.output : undefined,
+    raw,
+    output,
     tasks,
-    task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
+    task: (reference: Task | string) => findView(views, reference, `run ${state.run}`),
     usage: {
       spent: { ...state.spent },
       inherited: inherited.reduce((sum, task) => addUsage(sum, task.usage), noUsage),
     },
     failures: taskFailures(state),
     stale,
+    ...(state.flow ? { left: state.left ?? [] } : {}),
     plan: await planOutcomes(state, crew.prices),
     questions,
     ...suspension,
-    toString: () => (suspension ? describeSuspension(state.run, suspension, questions) : (lastTask?.raw ?? '')),
+    toString: () => (suspension ? describeSuspension(state.run, suspension, questions) : raw),
   }
   // console.log(result) prints String(result), as print(result) does in CrewAI; not enumerable, since it is not data
   Object.defineProperty(result, Symbol.for('nodejs.util.inspect.custom'), { value: () => result.toString() })
@@ -120,6 +127,12 @@ export async function toResult<T extends Tasks>(
 /** Returns the view of a task that this process has just completed. */
 export function taskOutput(state: RunState, task: TaskState, code: TaskDefinition): Promise<TaskView> {
   return taskView({ state, questions: [], held: true }, task, code)
+}
+
+/** Finds a task or an item. Throws TASK_NOT_FOUND; the message names the existing ones. */
+function findView(views: readonly TaskView[], reference: Task | string, where: string): TaskResult {
+  const found = findTask(views, reference, where)
+  return nestItems(views).find(({ name }) => name === found.name) ?? found
 }
 
 /** Finds a task by object, name or id. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
@@ -139,7 +152,7 @@ export function findTask<T extends { readonly name: string; readonly id: string;
     tasks.map((task) => task.name),
   )
   const advice = nestedTaskWords(tasks, wanted) ?? (similar === undefined ? '' : `; did you mean ${similar}?`)
-  const existing = tasks.map((task) => `${task.name} (${task.id})`).join(', ')
+  const existing = someNames(tasks.map(({ name, id }) => (id === '' ? name : `${name} (${id})`))) || 'none yet'
   throw new RepriseError('TASK_NOT_FOUND', `${where} has no task ${describe(wanted)}${advice}; it has ${existing}`)
 }
 
@@ -154,11 +167,6 @@ function nestedTaskWords(
   return `; name task ${wanted.slice(task.name.length + 1)} of ${run}`
 }
 
-/** Finds the definition of a task of the crew. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
-export function findDefinition(crew: CrewDefinition, task: Task | string): TaskDefinition {
-  return findTask(crew.tasks, task, `crew ${crew.name}`)
-}
-
 interface Suspension {
   /** The reason, in one sentence without advice. */
   readonly facts: string
@@ -170,7 +178,7 @@ interface Suspension {
 function readSuspension(state: RunState, questions: readonly Question[]): Suspension {
   const { run, suspended, woken, imported } = state
   const [first] = questions
-  const waits = ['questions', 'limit', 'child'].includes(suspended?.reason ?? '')
+  const waits = ['questions', 'limit', 'child', 'sleeping', 'events'].includes(suspended?.reason ?? '')
   if (waits && first) {
     const asked = questions.map(({ id, text }) => `${id}: ${text}`).join(' and ')
     return { facts: `Run ${run} waits for an answer to ${asked}`, next: answerStep(run, first) }
@@ -203,21 +211,22 @@ function describeSuspension(runId: string, { facts, next }: Suspension, question
 
 export interface RunView<T extends Tasks = readonly Task[]> extends RunData {
   /** Finds a task. Throws TASK_NOT_FOUND; the message names the tasks that exist. */
-  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskView<OutputBy<T, Given>>
+  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskResult<OutputBy<T, Given>>
 }
 
 /** Reads the view of a run. Rejects with RUN_NOT_FOUND. */
 export async function viewRun(engine: Engine, run: string, crew: CrewDefinition): Promise<RunView> {
   const view = await viewOfRun(engine, run, crew)
-  const task = (reference: Task | string): unknown => findTask(view.tasks, reference, `run ${run}`)
+  const task = (reference: Task | string): unknown => findView(view.tasks, reference, `run ${run}`)
   return { ...view, task: task as RunView['task'] }
 }
 
 /**
- * A task, its name or its id. If all task names of a crew are known, a misspelled one does not compile. A string that
- * is only known at run time compiles; if no task matches, the call rejects with TASK_NOT_FOUND.
+ * A task, its name or its id, or an item of a task with `forEach`: `chapter[c7]`. If all names of tasks are known, a
+ * misspelled one does not compile. A string that is only known at run time compiles; if no task matches, the call
+ * rejects with TASK_NOT_FOUND.
  */
-export type TaskReference<Name extends string = string> = Task<Name> | Name | TaskId
+export type TaskReference<Name extends string = string> = Task<Name> | Name | `${Name}[${string}]` | TaskId
 
 /** A UUID, version 8: the form of task ids. Task names hardly ever look like this. */
 type TaskId = `${string}-${string}-8${string}-${string}-${string}`
@@ -233,11 +242,28 @@ export type KnownReference<T extends Tasks, Given extends Task | string> = strin
   : TaskReference<T[number]['name']>
 
 /** Output type of the referenced task; unknown if the compiler can't tell. */
-export type OutputBy<T extends Tasks, Given> = OutputOf<FoundBy<T, Given>>
+export type OutputBy<T extends Tasks, Given> =
+  ListBy<T, Given> extends infer List
+    ? [List] extends [never]
+      ? OutputOf<FoundBy<T, Given>>
+      : ItemIn<OutputOf<List>>
+    : never
 
 /** Type of a replacement output: the value before the schema's transforms. */
-export type RawBy<T extends Tasks, Given> = RawOf<FoundBy<T, Given>>
+export type RawBy<T extends Tasks, Given> =
+  ListBy<T, Given> extends infer List
+    ? [List] extends [never]
+      ? RawOf<FoundBy<T, Given>>
+      : ItemIn<RawOf<List>>
+    : never
 export type RawOf<T> = T extends { readonly '~raw'?: infer Raw } ? Raw : unknown
+
+/** The task in the name of an item: task `chapter` for `chapter[c7]`. */
+type ListBy<T extends Tasks, Given> = Given extends `${infer Name}[${string}]`
+  ? Extract<T[number], { readonly name: Name }>
+  : never
+
+export type ItemIn<List> = List extends readonly (infer Item)[] ? Item : unknown
 
 type FoundBy<T extends Tasks, Given> = Given extends Task
   ? Given
@@ -267,6 +293,7 @@ export async function waitForResult(engine: Engine, crew: CrewDefinition, run: s
   switch (state.status) {
     case 'completed':
     case 'suspended':
+      if (state.next !== undefined) return waitForResult(engine, crew, state.next)
       return storedResultOf(crew, await toRunTree(engine.store, state))
     case 'cancelled':
       throw runCancelledError(run)

@@ -18,7 +18,7 @@ import { dollars, plural } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Crew } from '../crew.ts'
-import { findDefinition } from '../result/result.ts'
+import { findDefinition, findWholeTask } from '../result/find-definition.ts'
 import type { Task } from '../task.ts'
 import { mapConcurrently, readConcurrency } from './shared-options.ts'
 
@@ -93,12 +93,20 @@ export function readBacktest(crew: CrewDefinition, task: Task | string, options:
   if (Array.isArray(runs)) runs.forEach(checkRunId)
   else whole(1, 10_000).read('runs', runs)
   return {
-    task: findDefinition(crew, task),
+    task: findTrialTask(crew, task),
     runs,
     concurrency: readConcurrency(options.concurrency),
     id: id === undefined ? undefined : checkNewRunId(id),
     signal: optional('signal', signal, abortSignal),
   }
+}
+
+/** Throws OPTION_INVALID for a task with `forEach`: earlier runs have other lists. */
+function findTrialTask(crew: CrewDefinition, task: Task | string): TaskDefinition {
+  const found = findWholeTask(crew, task, 'the task to backtest')
+  if (!found.forEach) return found
+  const words = `task ${found.name} has forEach, so its items cannot be compared over runs; replay one of them: ${found.name}[…]`
+  throw new RepriseError('OPTION_INVALID', words)
 }
 
 interface BacktestCases {

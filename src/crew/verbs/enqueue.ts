@@ -1,5 +1,6 @@
 // enqueue: queues a run, which is checked and recorded like a kickoff, but not executed. Model keys are not checked,
 // since only the executing process needs them: a web server may have none.
+import { refuseOutsideSteps } from '../../engine/task/function-call.ts'
 import type { Priority } from '../../journal/entries.ts'
 import { number, oneOf, optional, checkKeys, isRecord, defined } from '../../base/options.ts'
 import { requeue } from '../../engine/inbox/send-message.ts'
@@ -53,7 +54,7 @@ const maxDelaySeconds = 1_000_000_000
 export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {}): Promise<EnqueueRequest> {
   const timing = isRecord(options) ? ['schedule', 'cron'].find((name) => name in options) : undefined
   if (timing !== undefined)
-    throw new RepriseError('OPTION_UNKNOWN', `enqueue has no option "${timing}": ${scheduleInCode}`)
+    throw new RepriseError('OPTION_UNKNOWN', `enqueue has no option "${timing}": ${howToSchedule}`)
   checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse'], 'inputs')
   const { id, inputs: given } = options
   const inputs = given === undefined ? undefined : await readRawInputs(given)
@@ -79,6 +80,7 @@ interface EnqueueResult {
  */
 export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<EnqueueResult> {
   const { definition: crew } = open
+  refuseOutsideSteps(`a run of ${crew.name}`)
   const { id, inputs: given, reuse, priority, due } = request
   const engine = await open.engine()
   const run = id ?? engine.world.newRunId()
@@ -118,6 +120,6 @@ export function priorityNumber(name: PriorityName): Priority {
   return numbers[name]
 }
 
-/** Part of the message for attempts to set or end a schedule outside of code. */
-export const scheduleInCode =
-  'schedules are declared in the code of a crew and executed by workers; call crew.schedule({ cron, inputs }) in the module that exports the crew (docs/guides/workers.md#schedules)'
+/** Part of the message for attempts to add a schedule where that is impossible. */
+export const howToSchedule =
+  'a schedule queues a run for each time of a cron expression; call crew.schedule({ cron, inputs }) in the module that exports the crew, or add one to the store by the command line (docs/guides/workers.md#schedules)'

@@ -127,7 +127,7 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
         void started.waits?.then(() => waiting.resolve(undefined))
         return started
       }
-      const result = await Promise.race([startRun(open, begin), waiting.promise])
+      const result = await Promise.race([startRun(begin), waiting.promise])
       waits ||= result === undefined
       return result
     } catch (error) {

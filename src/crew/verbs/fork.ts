@@ -9,6 +9,7 @@ import type {
   TaskDefinition,
   CrewDefinition,
 } from '../../engine/definition.ts'
+import { refuseOutsideSteps } from '../../engine/task/function-call.ts'
 import { runExecutor } from '../../engine/lease/leased-tree.ts'
 import { isRowOfRun } from '../../read/incarnation.ts'
 import { describeOrphan, suggestNames } from '../../journal/describe.ts'
@@ -47,6 +48,7 @@ import {
   type RetryPolicy,
   type StalePolicy,
 } from '../../engine/plan/plan-fork.ts'
+import { planFlowFork, type FlowPlan } from '../../engine/plan/plan-flow.ts'
 import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import type { PlannedTask } from '../../journal/entries.ts'
 import {
@@ -57,6 +59,7 @@ import {
   type RawInputs,
   type RunInputs,
   readOutputs,
+  type OutputTarget,
   type InputsBy,
   type InputsFor,
 } from '../arguments/run-inputs.ts'
@@ -64,10 +67,11 @@ import { latestAtRest } from './runs.ts'
 import { checkNewRunId, checkRunId } from '../../read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { warnOf } from '../../engine/warn-of.ts'
-import { oneOf, optional, checkKeys, describe, defined } from '../../base/options.ts'
-import { findDefinition, type Tasks, type TaskReference, type RawOf } from '../result/result.ts'
+import { oneOf, optional, checkKeys, describe, defined, text } from '../../base/options.ts'
+import { checkItem, findDefinition } from '../result/find-definition.ts'
+import type { ItemIn, Tasks, TaskReference, RawOf } from '../result/result.ts'
 import type { Task } from '../task.ts'
-import { resumeOrFollow } from './resume.ts'
+import { followAgain, resumeOrFollow } from './resume.ts'
 
 /** Options of `replay`, `fork` and `refresh`. */
 export interface NewRunOptions<Reference = TaskReference, Names extends InputsBy = string>
@@ -123,8 +127,15 @@ export interface ForkOptions<
  * editors show its members.
  */
 export type OutputsFor<T extends Tasks> = T extends Tasks
-  ? { readonly [K in T[number] as K['name']]?: RawOf<K> }
+  ? { readonly [K in T[number] as K['name']]?: RawOf<K> } & ItemOutputs<ListIn<T[number]>>
   : never
+
+/** The outputs of items, by their names. Unknown, which adds nothing, if no output of the crew is a list. */
+type ItemOutputs<List extends Task> = [List] extends [never]
+  ? unknown
+  : { readonly [K in List as `${K['name']}[${string}]`]?: ItemIn<RawOf<K>> }
+
+type ListIn<T> = T extends Task ? (RawOf<T> extends readonly unknown[] ? T : never) : never
 
 type ForkVerb = 'replay' | 'fork' | 'refresh'
 
@@ -165,7 +176,7 @@ export async function readFork(
   const keys = forkKeys[verb].filter((key) => key !== 'runId' || fixed.runId === undefined)
   checkKeys(verb, options, keys, 'inputs')
   const { runId = options.runId } = fixed
-  const from = verb === 'replay' ? findDefinition(crew, fixed.task as Task | string).name : options.from
+  const from = verb === 'replay' ? startOf(crew, fixed.task as Task | string).name : options.from
   const request = await readNewRun(crew, { ...options, runId, from })
   return { ...request, onlyIfStale: verb === 'refresh', onPlan: readOnPlan(options.onPlan) }
 }
@@ -176,7 +187,7 @@ export async function readNewRun(
 ): Promise<NewRunRequest> {
   const { runId, id, from, only, retry, stale, inputs, outputs, effects } = options
   const choices = readChoices(crew, options as ExecuteChoices)
-  const start = from === undefined ? undefined : findDefinition(crew, from)
+  const start = from === undefined ? undefined : startOf(crew, from)
   checkThrough(crew, start, choices.through)
   if (only !== undefined && from === undefined) {
     const words = `only is ${describe(only)}, but it needs a task to start from; give from`
@@ -189,7 +200,7 @@ export async function readNewRun(
     only: optional('only', only, oneOf(['descendants'])),
     retry: optional('retry', retry, oneOf(retryPolicies)),
     given: await readRawInputs(inputs),
-    outputs: await readOutputs((name) => findDefinition(crew, name), outputs, signedFields(options)),
+    outputs: await readOutputs((name) => outputTarget(crew, name), outputs, signedFields(options)),
     stale:
       optional('stale', stale, oneOf(stalePolicies)) ?? (from === undefined && retry === undefined ? 'rerun' : 'keep'),
     effects: optional('effects', effects, oneOf(effectsPolicies)),
@@ -200,14 +211,26 @@ export async function readNewRun(
 
 type Optional<Options> = { readonly [Key in keyof Options]?: Options[Key] | undefined }
 
+/** Finds a task. The steps of a flow are looked up in the run that is forked. */
+function startOf(crew: CrewDefinition, task: Task | string): Pick<TaskDefinition, 'name' | 'of'> {
+  if (!crew.flow) return findDefinition(crew, task)
+  return { name: text.read('the step', task) }
+}
+
+function outputTarget(crew: CrewDefinition, name: string): OutputTarget {
+  return crew.flow ? { name, isStep: true } : findDefinition(crew, name)
+}
+
 /** Throws OPTION_INVALID if the run would stop before the task that it starts with. */
-function checkThrough({ tasks }: CrewDefinition, from: TaskDefinition | undefined, through: string | undefined): void {
-  if (!from || through === undefined || tasks.findIndex(({ name }) => name === through) >= tasks.indexOf(from)) return
+function checkThrough({ tasks }: CrewDefinition, from: ForkRequest['from'], through: string | undefined): void {
+  const first = tasks.findIndex(({ name }) => name === (from?.of ?? from?.name))
+  if (!from || through === undefined || tasks.findIndex(({ name }) => name === through) >= first) return
   const words = `through is ${through}, which comes before ${from.name}, where the new run starts; name that task or a later one`
   throw new RepriseError('OPTION_INVALID', words)
 }
 
 export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<StartedRun> {
+  refuseOutsideSteps(`a fork of a run of ${open.definition.name}`)
   const { definition: crew } = open
   const { id, from, effects, onPlan, choices } = request
   const opened = await open.engine()
@@ -243,18 +266,22 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
       ...defined({ from: from?.name }),
       request: requestDigest(request, overrides),
     },
-    plan: tasks,
+    // a flow may have inherited thousands of steps
+    plan: crew.flow ? tasks.filter(({ action }) => action !== 'inherit') : tasks,
+    ...(crew.flow ? { seed: parent.seed ?? parent.incarnation } : {}),
     ...(calls.length > 0 ? { calls } : {}),
     ...(lost.length > 0 ? { lost } : {}),
     ...defined({ effects: effects === 'reuse' ? undefined : effects, module: open.module }),
   }
   const hold = await createRun(engine, crew, { run, inputs, given, files, through: choices.through, origin, entries })
   // undefined if a concurrent call has just created a run with this id
-  return hold ? executeHere(open, engine, { state: hold.state, hold }, choices) : resumeSame()
+  if (!hold) return resumeSame()
+  return executeHere(open, engine, { state: hold.state, hold }, choices, { continueAs: followAgain(open, choices) })
 }
 
 /** Whether the new run would equal the old one: completed, with the same inputs, tasks and outputs. */
-function isUnchanged({ parent, inputs, tasks }: PlannedRun): boolean {
+function isUnchanged({ parent, inputs, tasks, isUnchanged: isSameFlow }: PlannedRun): boolean {
+  if (isSameFlow !== undefined) return isSameFlow && digest(inputs) === digest(parent.inputs)
   const before = [...parent.tasks.values()].filter((task) => !task.removed).map(({ name }) => name)
   return (
     parent.status === 'completed' &&
@@ -300,7 +327,7 @@ async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState):
   return false
 }
 
-interface PlannedRun extends RunInputs, ForkPlan {
+interface PlannedRun extends RunInputs, ForkPlan, Partial<Pick<FlowPlan, 'open' | 'isUnchanged'>> {
   readonly parent: RunState
   /** Inputs that override those of the old run. */
   readonly overrides: Inputs
@@ -316,14 +343,19 @@ export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRun
   checkReadable(state, crew.name)
   const compared = await compareTasks(crew, state, request.decisions)
   const parent = withTaskChanges(state, compared.changes)
+  for (const name of [request.from?.name ?? [], ...(request.outputs?.keys() ?? [])].flat())
+    checkItem(parent, startOf(crew, name))
   const overrides = resolveInputs(request.given, parent.given ?? parent.inputs)
   checkInputNames(crew, overrides, parent)
   const merged = await overrideInputs(crew, parent, overrides, request.given.files)
   await checkBudgetPrices(crew)
-  const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: merged.inputs })
+  const forked = { ...request, inputs: merged.inputs }
+  const { tasks, entries, ...found } = crew.flow
+    ? await planFlowFork(engine, crew, crew.flow, parent, forked)
+    : await planFork(crew, parent, forked)
   await checkPlanned(crew, merged.inputs, isExecutedBy(tasks))
   const estimated = await withEstimates(engine, crew, tasks, parent)
-  return { parent, overrides, ...merged, tasks: estimated, entries, compared }
+  return { parent, overrides, ...merged, tasks: estimated, entries, compared, ...found }
 }
 
 function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => boolean {
@@ -333,6 +365,6 @@ function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => b
 
 /** Returns the plan in its public form. */
 export function forkPlan({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
-  const { parent, inputs, tasks, compared } = planned
-  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, ...compared, warnings: [] })
+  const { parent, inputs, tasks, compared, open } = planned
+  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, open, ...compared, warnings: [] })
 }

@@ -3,6 +3,7 @@ import type { Hold } from '../../engine/lease/hold.ts'
 import { localRunKey } from '../../engine/lease/leased-tree.ts'
 import { createRun, type NewRun } from '../../engine/run/create-run.ts'
 import {
+  refuseOutsideSteps,
   runningCode,
   warnOfUncountedRun,
   type FunctionCall,
@@ -53,10 +54,12 @@ import {
   type InputsBy,
   type NeedsInputs,
 } from '../arguments/run-inputs.ts'
-import { resumeOrFollow } from './resume.ts'
+import { followAgain, resumeOrFollow } from './resume.ts'
 import { checkNewRunId } from '../../read/row-summary.ts'
 import type { TaskReference } from '../result/result.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
+import { emptyState } from '../../journal/state/fold.ts'
+import { planFlowRun } from '../../engine/plan/plan-flow.ts'
 import { planKickoff } from '../../engine/plan/plan-run.ts'
 
 export type KickoffOptions<Reference = TaskReference, Names extends InputsBy = string> = ExecuteChoices<Reference> &
@@ -106,6 +109,7 @@ export async function readKickoff(
 
 export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<StartedRun> {
   const code = runningCode()
+  refuseOutsideSteps(`a run of ${open.definition.name}`)
   const call = code && (await findParentCall(open, code, request.id))
   if (call) return startChild(open, call, request)
   const { definition: crew } = open
@@ -122,7 +126,8 @@ export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<
       through: choices.through,
       origin: defined({ reuse, module: open.module }),
     })
-    if (hold) return executeHere(open, engine, { state: hold.state, hold }, choices)
+    if (hold)
+      return executeHere(open, engine, { state: hold.state, hold }, choices, { continueAs: followAgain(open, choices) })
   }
   const check = (state: RunState): void => given && checkSameInputs(state, given)
   return resumeOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
@@ -161,7 +166,7 @@ async function startChild(open: OpenCrew, call: FunctionCall, request: KickoffRe
   })
   const { engine, opened } = child
   logStart(crew, opened.state.run, 'kickoff')
-  return executeHere(open, engine, opened, choices, child)
+  return executeHere(open, engine, opened, choices, { kickedOff: child })
 }
 
 /**
@@ -216,6 +221,11 @@ export async function kickoffPlan(
   inputs: Inputs,
   { reuse, through }: Pick<PlanRequest, 'reuse'> & Pick<ExecuteOptions, 'through'>,
 ): Promise<Plan> {
+  if (crew.flow) {
+    const { tasks, open } = await planFlowRun(engine.world, crew, crew.flow, { ...emptyState(), flow: true, inputs })
+    const estimated = await withEstimates(engine, crew, tasks)
+    return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks: estimated, through, open, warnings: [] })
+  }
   const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, inputs, reuse))
   return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks, through, warnings: [] })
 }

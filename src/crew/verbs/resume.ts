@@ -50,8 +50,9 @@ import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
 import { waitForHolder, waitForResult, type TaskReference, type RunResult } from '../result/result.ts'
 import { latestUnfinished } from './runs.ts'
 import { checkRunId, isDue } from '../../read/row-summary.ts'
-import { oneOf, optional, checkKeys } from '../../base/options.ts'
+import { check as checkOf, describe, oneOf, optional, checkKeys } from '../../base/options.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
+import { planFlowRun } from '../../engine/plan/plan-flow.ts'
 import { planResume } from '../../engine/plan/plan-run.ts'
 import type { TaskComparison } from '../../engine/run/compare-tasks.ts'
 import type { TimedLease } from '../../engine/lease/leased-tree.ts'
@@ -67,7 +68,17 @@ export interface ResumeOptions<Reference = TaskReference>
   readonly changed?: ChangedPolicy
   /** Replaces the budget of the run. Default: the run's own budget. */
   readonly budget?: Limit
+  /**
+   * Flows: further failed steps to execute again, by name, or all of them. The steps whose failures ended the run are
+   * executed again anyway. Default: none.
+   */
+  readonly retry?: 'failed' | readonly string[]
 }
+
+const retryCheck = checkOf<'failed' | readonly string[]>(
+  "'failed', or a list of steps",
+  (value) => value === 'failed' || (Array.isArray(value) && value.every((name) => typeof name === 'string')),
+)
 
 interface ResumeRequest {
   /** Undefined: the latest unfinished run. */
@@ -79,15 +90,20 @@ interface ResumeRequest {
 
 /** Checks the options of `resume`. Throws OPTION_INVALID, OPTION_UNKNOWN or TASK_NOT_FOUND. */
 export function readResume(crew: CrewDefinition, run: string | undefined, options: ResumeOptions): ResumeRequest {
-  checkKeys('resume', options, ['changed', 'budget', 'onPlan', 'whenHeld', ...decisionKeys, ...executeKeys])
+  checkKeys('resume', options, ['changed', 'budget', 'retry', 'onPlan', 'whenHeld', ...decisionKeys, ...executeKeys])
   const { budget } = options
   optional('budget', budget, limitCheck)
   const changed = optional('changed', options.changed, oneOf(changedPolicies))
+  const retry = optional('retry', options.retry, retryCheck)
+  if (retry !== undefined && !crew.flow) {
+    const words = `retry is ${describe(retry)}, but ${crew.name} is not a flow: a resume executes its failed tasks anyway`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
   return {
     run: run === undefined ? undefined : checkRunId(run),
     onPlan: readOnPlan(options.onPlan),
     whenHeld: optional('whenHeld', options.whenHeld, oneOf(whenHeldPolicies)),
-    choices: { ...readChoices(crew, options), changed, budget, decisions: readDecisions(options) },
+    choices: { ...readChoices(crew, options), changed, budget, retry, decisions: readDecisions(options) },
   }
 }
 
@@ -167,7 +183,7 @@ async function enterOpened(
   if (onPlan) await confirmPlan(onPlan, await resumePlan(engine, crew, next, choices, { changes }))
   if (changes) crew.logger.warn(`run ${run}: its tasks have changed: ${describeTaskChanges(changes)}`)
   logStart(crew, run, next.lives === 0 ? 'started' : `resume, life ${next.lives + 1}`)
-  await enterRun(hold, crew, resumption, { budget: choices.budget, via: claim?.via })
+  await enterRun(hold, crew, resumption, { budget: choices.budget, retry: choices.retry, via: claim?.via })
   return { state, hold }
 }
 
@@ -181,7 +197,9 @@ export async function resumeOrFollow(
   const { check, choices, whenHeld } = request
   const { definition: crew } = open
   try {
-    return executeHere(open, engine, await enterHere(open, engine, run, request), choices)
+    return executeHere(open, engine, await enterHere(open, engine, run, request), choices, {
+      continueAs: followAgain(open, choices),
+    })
   } catch (held) {
     const isHeld = RepriseError.isInstance(held) && held.code === 'RUN_HELD' && held.runId === run
     if (!isHeld || whenHeld !== 'follow') throw held
@@ -189,7 +207,7 @@ export async function resumeOrFollow(
     checkResumable(crew, state)
     await check?.(state)
     logStart(crew, run, 'executed elsewhere; following it')
-    return { run, result: follow(state, held) }
+    return { open, run, result: follow(state, held) }
   }
 
   /** Resolves with the result of the other call. If that call leaves the run unfinished, continues the run here. */
@@ -202,6 +220,12 @@ export async function resumeOrFollow(
   }
 }
 
+/** Returns a function that executes, or follows, the run that continues the run of a flow. */
+export function followAgain(open: OpenCrew, choices: ExecuteOptions): (next: string) => Promise<StartedRun> {
+  return async (next) =>
+    resumeOrFollow(open, engineFor(await open.engine(), next), next, { choices, whenHeld: 'follow' })
+}
+
 export async function resumePlan(
   engine: Engine,
   crew: CrewDefinition,
@@ -210,6 +234,11 @@ export async function resumePlan(
   { readChild, ...compared }: Partial<TaskComparison> = {},
 ): Promise<Plan> {
   const { run: runId, inputs } = state
+  if (crew.flow) {
+    const { tasks, open } = await planFlowRun(engine.world, crew, crew.flow, state)
+    const estimated = await withEstimates(engine, crew, tasks, state)
+    return toPlan(crew, { of: 'resume', runId, inputs, tasks: estimated, through, open, warnings: [] })
+  }
   const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed, readChild), state)
   return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, ...compared, warnings: [] })
 }

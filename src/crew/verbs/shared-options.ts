@@ -15,7 +15,8 @@ import {
 import type { OnQuestion, TaskDecisions, CrewDefinition, ExecuteOptions } from '../../engine/definition.ts'
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import type { Answer } from '../../journal/entries.ts'
-import { type Tasks, findDefinition, type TaskReference } from '../result/result.ts'
+import { findWholeTask } from '../result/find-definition.ts'
+import type { Tasks, TaskReference } from '../result/result.ts'
 import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../arguments/run-inputs.ts'
 import type { OnPlan, Plan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
@@ -120,7 +121,7 @@ export function readChoices(crew: CrewDefinition, { through, onQuestion, signal 
   return {
     onQuestion,
     signal: optional('signal', signal, abortSignal),
-    through: through === undefined ? undefined : findDefinition(crew, through).name,
+    through: through === undefined ? undefined : findWholeTask(crew, through, 'through').name,
   }
 }
 

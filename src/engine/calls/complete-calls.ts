@@ -22,6 +22,7 @@ import {
 } from './prepare-call.ts'
 import { effectiveEffect, isCallOfTool } from './earlier-calls.ts'
 import { recordOutcome, isStillRunning, makeCall, outcomeFromResult } from './make-call.ts'
+import { callsOfLeftItems } from './left-items.ts'
 import { decideApproval, decideOnce, type Decision } from './once.ts'
 
 /** Thrown when a person's answer fails the task. */
@@ -99,7 +100,7 @@ async function decideCall(item: PendingCall, callable: CallableCall | undefined)
   const approval = callable !== undefined && (await needsApproval(callable))
   if (!once && !approval && call.questions.length === 0) return { type: 'call' }
   const isTool = (name: string): boolean => name === call.request.tool || isCallOfTool(task, callable?.tool, name)
-  const unclaimed = once ? life.earlier.unclaimed() : []
+  const unclaimed = once ? [...life.earlier.unclaimed(), ...callsOfLeftItems(life.state, task, key)] : []
   const occurrence = pendingOccurrence(item)
   const asked = { task: task.name, isTool, key, occurrence, input, unclaimed, needsApproval: approval }
   const decide = (settles: boolean): Decision =>

@@ -2,7 +2,7 @@
 // forked from. Tasks, tools and kickoffs may have been renamed since, so a new call may be one of these under another
 // name. Loaded once, since the code of a process does not change.
 import type { OnceCall } from '../../journal/entries.ts'
-import { childName } from '../../journal/paths.ts'
+import { childName, taskOfItem } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { Effect, Tool } from '../../tools/tool.ts'
@@ -15,6 +15,7 @@ import type {
   TaskDefinition,
 } from '../definition.ts'
 import { decisionsWithin, pastNames } from '../run/compare-tasks.ts'
+import { declaredTask } from '../run/for-each.ts'
 import { callsOfOpenChildren } from '../task/children.ts'
 import { isFromOtherRun, onceCalls, toOnceCall } from './once.ts'
 import type { CallableCall } from './prepare-call.ts'
@@ -38,6 +39,8 @@ interface EarlierCallsOptions {
   readonly state: RunState
   /** The crews that functions have kicked off in this process, by address. */
   readonly kickedOff: ReadonlyMap<string, CrewDefinition>
+  /** Flows: the recorded steps that the function should have requested by now, but has not. */
+  missingSteps(): readonly string[]
   readonly parent: { readonly address: string; readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'> } | undefined
 }
 
@@ -50,9 +53,19 @@ interface UnplacedCall {
   readonly isKickoff: boolean
 }
 
-export function earlierCalls({ engine, crew, options, state, kickedOff, parent }: EarlierCallsOptions): EarlierCalls {
+export function earlierCalls({
+  engine,
+  crew,
+  options,
+  state,
+  kickedOff,
+  missingSteps,
+  parent,
+}: EarlierCallsOptions): EarlierCalls {
   let loading: Promise<void> | undefined
   let unplaced: readonly UnplacedCall[] = []
+  /** The calls of the steps of a flow, by step. */
+  let byStep: ReadonlyMap<string, readonly OnceCall[]> = new Map()
   let onceIdentities: ReadonlySet<string> = new Set()
 
   const load = async (): Promise<void> => {
@@ -61,7 +74,13 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     onceIdentities = new Set(startedOnce.map((call) => callIdentity(call.task, call.tool, call.key)))
     const [childCalls] = await Promise.all([callsOfOpenChildren(engine, state), parent?.earlier.load()])
     const renamed = childCalls.map((call) => ({ ...call, task: applyRenames(state, options.decisions, call.task) }))
-    unplaced = [...records.map(toOnceCall), ...renamed].flatMap((call) => {
+    const all = [...records.map(toOnceCall), ...renamed]
+    if (crew.flow) {
+      const once = all.filter((call) => call.effect === undefined)
+      byStep = Map.groupBy(once, (call) => call.task.split('/')[0] ?? '')
+      return
+    }
+    unplaced = all.flatMap((call) => {
       const location = call.effect === undefined ? locateCall(crew, state, call) : 'crew'
       return location === 'crew' ? [] : [{ call, isKickoff: location === 'kickoff' }]
     })
@@ -85,10 +104,15 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     })
   }
 
+  const ownUnclaimed = (within?: string): OnceCall[] =>
+    crew.flow
+      ? missingSteps().flatMap((step) => byStep.get(step) ?? [])
+      : unplaced.filter((item) => isUnclaimed(item, within)).map(({ call }) => call)
+
   return {
     load: () => (loading ??= load()),
     unclaimed(within) {
-      const own = unplaced.filter((item) => isUnclaimed(item, within)).map(({ call }) => call)
+      const own = ownUnclaimed(within)
       if (!parent) return own
       // the parent's list also has the calls that this run recorded or inherited
       const known = new Set(own.map((call) => recordIdentity(`${parent.address}/${call.task}`, call)))
@@ -99,7 +123,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
       const isEqual = (call: OnceCall): boolean => !call.given && call.key === key && names.includes(call.tool)
       return (
         names.some((name) => onceIdentities.has(callIdentity(task.name, name, key))) ||
-        unplaced.some((item) => isEqual(item.call) && isUnclaimed(item, undefined)) ||
+        ownUnclaimed().some(isEqual) ||
         (parent?.earlier.unclaimed() ?? []).some(isEqual)
       )
     },
@@ -143,12 +167,12 @@ function locateCall(
   { task: address, tool }: Pick<OnceCall, 'task' | 'tool'>,
 ): 'crew' | 'kickoff' | 'gone' {
   const [name = '', ...rest] = address.split('/')
-  const task = crew.tasks.find((one) => one.name === name)
+  const task = declaredTask(crew, name)
   if (!task) return 'gone'
   if (task.code && rest.length > 0) return 'kickoff'
-  // the call of a function task is recorded under the name that the task had then
-  const names = [name, ...task.was, ...taskChanges.flatMap(({ renamed = {} }) => Object.keys(renamed))]
-  if (task.code) return names.includes(tool) ? 'crew' : 'gone'
+  // the call of a function task is recorded under the name that the task had then; that of an item with its key
+  const names = [task.name, ...task.was, ...taskChanges.flatMap(({ renamed = {} }) => Object.keys(renamed))]
+  if (task.code) return names.includes(task.name === name ? tool : (taskOfItem(tool) ?? tool)) ? 'crew' : 'gone'
   return hasTool(task, rest, tool) ? 'crew' : 'gone'
 }
 
@@ -161,6 +185,8 @@ function hasTool(task: TaskDefinition, [name, ...rest]: readonly string[], tool:
 }
 
 function hasTaskWithTool(crew: CrewDefinition, [name = '', ...rest]: readonly string[], tool: string): boolean {
+  // the steps of a flow are found while it runs, and it knows which are missing
+  if (crew.flow) return true
   const task = crew.tasks.find((one) => one.name === name || one.was.includes(name))
   return task !== undefined && hasTool(task, rest, tool)
 }

@@ -11,6 +11,7 @@ import { readModelResult } from '../../tools/model-result.ts'
 import type { ToolContext, Tool } from '../../tools/tool.ts'
 import type { Life, ActiveAttempt } from '../life.ts'
 import { deadline, unlessAborted, checkTime } from '../limits/time.ts'
+import { thrownMembers } from '../task/fail-task.ts'
 import { runCode, Interruption, uncountedField, type RunningCode } from '../task/function-call.ts'
 import { callQuestionText, lostEntriesText } from '../../read/questions.ts'
 import { fileReader } from '../../read/read-run.ts'
@@ -27,6 +28,7 @@ import { effectiveEffect } from './earlier-calls.ts'
 import { digest } from '../../journal/hash.ts'
 import { functionCallPath } from '../../journal/paths.ts'
 import { callAt } from '../../journal/state/at-path.ts'
+import { callsOfLeftItems } from './left-items.ts'
 import { isUncalled } from './once.ts'
 
 interface CallPermission {
@@ -71,6 +73,7 @@ export interface EndedCall {
   readonly item: CallableCall
   readonly outcome: ToolOutcome
   readonly stack?: string
+  readonly thrown?: NonNullable<CallState['thrown']>
   readonly uncounted?: readonly string[]
   readonly isLazy: boolean
 }
@@ -92,8 +95,12 @@ async function runCall(item: CallableCall, isLazy: boolean): Promise<EndedCall |
   const { effect, idempotencyKey = '' } = call
   const readFile = fileReader(life.engine.store, life.state)
   let stack: string | undefined
+  let thrown: CallState['thrown']
   const onThrow = (error: unknown): void => {
     stack = thrownStack(error)
+    // so that a flow receives the same error after a kill
+    const members = task.code ? thrownMembers(error) : {}
+    if (Object.keys(members).length > 0) thrown = members
     // in a function task, the error fails the task and is reported there
     if (!task.code) warnOfMistake(life, error, `tool ${tool.name} at ${call.path}`)
   }
@@ -104,7 +111,7 @@ async function runCall(item: CallableCall, isLazy: boolean): Promise<EndedCall |
   const ended = await (life.tracing?.tool(item, run) ?? run())
   if (!('abandoned' in ended)) {
     if (effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
-    return { item, outcome: ended, ...defined({ stack }), ...uncountedField(code), isLazy }
+    return { item, outcome: ended, ...defined({ stack, thrown }), ...uncountedField(code), isLazy }
   }
   const { abandoned: reason } = ended
   if (signal.aborted) return recordAbandoned(item, { reason }, signal.reason)
@@ -221,6 +228,7 @@ interface OutcomeSource {
   readonly source?: NonNullable<CallState['source']>
   readonly by?: string
   readonly stack?: string
+  readonly thrown?: NonNullable<CallState['thrown']>
   readonly uncounted?: readonly string[]
   /** Write it with the next append instead of at once. */
   readonly isLazy?: boolean
@@ -283,11 +291,13 @@ export async function makeFirstCall(
   const { state, earlier } = life
   const { path } = started
   const { name, effect } = tool
-  const input = state.inputs
+  const input = started.input ?? state.inputs
   const key = tool.key(input as never) ?? digest(input)
   await earlier.load()
-  const mayRepeat = effect === 'once' ? earlier.unclaimed().length > 0 : earlier.isOnce({ task, tool, key })
-  if (state.effects === 'never' || mayRepeat || !isUncalled(state, task.name)) {
+  const asks = await tool.approval(input as never)
+  const unclaimed = effect === 'once' ? [...earlier.unclaimed(), ...callsOfLeftItems(state, task, key)] : []
+  const mayRepeat = effect === 'once' ? unclaimed.length > 0 : earlier.isOnce({ task, tool, key })
+  if (state.effects === 'never' || asks || mayRepeat || !isUncalled(state, task.name)) {
     life.note([started])
     return undefined
   }
@@ -299,8 +309,10 @@ export async function makeFirstCall(
   const call = callAt(state, functionCallPath(path)) as CallState
   const keys = new Map([[call.path, key]])
   const item = { ...work, attempt, call, keys, type: 'callable', key, input, tool, parsed: input } as const
-  // the append that this causes also carries the end of the previous task
-  await confirmStart(item)
+  // the append that this causes also carries the end of the previous task. The function of a flow has received only
+  // what is on disk, and a read can be repeated
+  if (state.flow && effect === 'read') await life.held()
+  else await confirmStart(item)
   // a read can be repeated after a crash
   return runCall(item, effect === 'read')
 }

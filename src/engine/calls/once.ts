@@ -7,6 +7,7 @@ import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import { attemptsOnPath, rootAttempt } from '../../journal/paths.ts'
+import { inheritedCallsOf } from './inherited-calls.ts'
 import { callQuestionText, doubtQuestionText, lostEntriesText } from '../../read/questions.ts'
 
 type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
@@ -130,7 +131,7 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
 /** Whether no call of the task is recorded, in this run or in the runs it was forked from, and none may be lost. */
 export function isUncalled(state: RunState, task: string): boolean {
   const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
-  const isKnown = attempts.length > 0 || nested.length > 0 || state.inheritedCalls.some((call) => call.task === task)
+  const isKnown = attempts.length > 0 || nested.length > 0 || inheritedCallsOf(state, task).length > 0
   return !isKnown && lostEntriesText(state, task) === undefined
 }
 
@@ -211,7 +212,7 @@ export function onceCalls(
   task?: string,
   counted: (call: CallState) => boolean = countsAsOnce,
 ): CallRecord[] {
-  const inherited = state.inheritedCalls.filter((call) => task === undefined || call.task === task)
+  const inherited = task === undefined ? state.inheritedCalls : inheritedCallsOf(state, task)
   const found: CallRecord[] = inherited.map((call) => ({
     ...call,
     path: '',
@@ -219,9 +220,10 @@ export function onceCalls(
     inherited: true,
     made: !call.given,
   }))
-  for (const owner of state.tasks.values()) {
+  const known = task === undefined ? undefined : state.tasks.get(task)
+  const owners = task === undefined ? state.tasks.values() : known ? [known] : []
+  for (const owner of owners) {
     if (task === undefined) found.push(...(owner.childCalls ?? []).map(childCallRecord))
-    if (task !== undefined && owner.name !== task) continue
     for (const path of [...owner.attempts, ...owner.nested]) {
       const attempt = state.attempts.get(path) as AttemptState
       // occurrences are counted in the same pass, since an attempt may have thousands of calls
@@ -279,13 +281,14 @@ function callIdentityKey({ task, tool, key, occurrence, idempotencyKey }: OnceCa
  * key.
  */
 export function inheritedKeys(
-  { effects, inheritedCalls }: RunState,
+  state: RunState,
   { task, key, occurrence, isTool }: Pick<CallQuery, 'task' | 'key' | 'occurrence' | 'isTool'>,
 ): string[] {
+  const { effects } = state
   const isRepeated = ({ effect }: OnceCall): boolean =>
     effects === 'again' || (effects === 'ask' && effect !== 'idempotent')
-  return inheritedCalls
-    .filter((call) => call.task === task && isTool(call.tool) && call.key === key && call.occurrence === occurrence)
+  return inheritedCallsOf(state, task)
+    .filter((call) => isTool(call.tool) && call.key === key && call.occurrence === occurrence)
     .filter((call) => call.own || !isRepeated(call))
     .flatMap((call) => call.idempotencyKey ?? [])
     .toReversed()

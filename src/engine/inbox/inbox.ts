@@ -30,6 +30,7 @@ export type InboxMessage =
     }
   | { readonly type: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly type: 'cancel'; readonly by?: string; readonly reason?: string }
+  | { readonly type: 'event'; readonly name: string; readonly value: Json; readonly id?: string; readonly by?: string }
   /** Has a worker continue a parked run. `move`: the move to another store that this undoes. */
   | { readonly type: 'requeue'; readonly by?: string; readonly move?: Move }
 
@@ -93,13 +94,14 @@ async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Pro
   if (editsWait) hold.mail.set()
   if (now.length === 0) return { recorded: false, editsWait }
   const others = now.filter((message) => message !== cancel)
-  const entries = others.map(({ id, content }) =>
-    move && content?.type !== 'requeue'
-      ? refusedEntry(id, `the run was moved to ${move.to}`)
-      : cancel && (isEdit(content) || content?.type === 'cancel')
-        ? refusedEntry(id, 'the run was cancelled first')
-        : checkedEntry(hold.state, id, content),
-  )
+  const events = new Set<string>()
+  const entries = others.map(({ id, content }) => {
+    if (isRepeatedEvent(content, events)) return refusedEntry(id, 'the event was received before')
+    if (move && content?.type !== 'requeue') return refusedEntry(id, `the run was moved to ${move.to}`)
+    if (cancel && (isEdit(content) || content?.type === 'cancel'))
+      return refusedEntry(id, 'the run was cancelled first')
+    return checkedEntry(hold.state, id, content)
+  })
   const taken = now.map(({ id }) => id)
   await hold.append(cancel ? [...entries, checkedEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
   if (cancel) hold.stop(runCancelledError(hold.state.run))
@@ -114,6 +116,14 @@ async function cancelWithInbox(hold: Hold): Promise<void> {
     [...unread, { type: 'run.cancelled' }],
     inbox.map(({ id }) => id),
   )
+}
+
+/** Whether an event with the same id comes before it in the inbox. `ids`: those seen so far. */
+function isRepeatedEvent(content: InboxMessage | undefined, ids: Set<string>): boolean {
+  if (content?.type !== 'event' || content.id === undefined) return false
+  const isRepeated = ids.has(content.id)
+  ids.add(content.id)
+  return isRepeated
 }
 
 function isEdit(content: InboxMessage | undefined): boolean {
@@ -169,6 +179,13 @@ function messageToEntry(state: RunState, id: string, message: InboxMessage | und
     case 'invalidate': {
       const { type: _, task, ...rest } = message
       return { ...rest, type: 'task.invalidated', path: task }
+    }
+    case 'event': {
+      const { type: _, ...rest } = message
+      if (!state.flow) return refusedEntry(id, 'the run is not that of a flow')
+      if (rest.id !== undefined && state.eventIds.has(rest.id))
+        return refusedEntry(id, `event ${rest.id} was received before`)
+      return { ...rest, type: 'event.received' }
     }
     case 'cancel': {
       const { type: _, ...rest } = message

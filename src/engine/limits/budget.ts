@@ -124,6 +124,12 @@ export function limitFailureReason(state: RunState): string | undefined {
   return answer?.decision === 'fail' ? answer.reason : undefined
 }
 
+/** Why a flow fails that has used up its steps, if a person decided so since it last failed. */
+export function stepLimitFailure(state: RunState): string | undefined {
+  const asked = lastLimitQuestion(state)
+  return asked && asked.askedAt > (state.failedAt ?? '') ? limitFailureReason(state) : undefined
+}
+
 /** Whether a person decided that the run fails. When it is resumed after that failure, the question is asked again. */
 function isFailingAtLimit(state: RunState): boolean {
   const path = lastLimitQuestion(state)?.question.path ?? ''

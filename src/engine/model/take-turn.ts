@@ -283,8 +283,8 @@ const charactersPerToken = 4
 
 /** Estimates tokens, scaled by the provider's own count for the last turn, if there is one. */
 function measure(visible: VisibleConversation, { request }: AttemptState): MeasuredConversation {
-  const { first, summary, rest } = visible
-  const fixed = tokensIn([request.instructions, request.tools, request.output ?? '', first])
+  const { history, first, summary, rest } = visible
+  const fixed = tokensIn([request.instructions, request.tools, request.output ?? '', history, first])
   const summaryTokens = summary ? tokensIn(openingText(visible)) - tokensIn(first) : 0
   const index = rest.findLastIndex(({ turn }) => turn !== undefined)
   const last = rest[index]?.turn
@@ -313,7 +313,7 @@ function sum(numbers: readonly number[]): number {
 type Line = readonly [label: string, text: string]
 
 /** Renders the task and the messages after it in about `characters` characters. The longest texts lose their middle. */
-function transcript(
+export function transcript(
   task: string,
   messages: readonly ChatMessage[],
   characters: number,

@@ -3,13 +3,15 @@
 // tree. Whether a function calls models is only known from its earlier executions.
 import { defined } from '../../base/options.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
-import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
+import { itemsOf } from '../../journal/state/at-path.ts'
+import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
+import { modelCalls, type ModelCalls } from '../../journal/state/spent.ts'
 import { costOfCalls, type PricedCall } from '../../read/costs.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
 import { outputPlace } from '../../read/incarnation.ts'
 import { readRun } from '../../read/read-run.ts'
-import { tasksNamed } from '../run/task-scheduler.ts'
+import { declaredTask, isItemOf } from '../run/for-each.ts'
 
 /** Enough that one unusual run does not move the median. */
 const enoughSamples = 5
@@ -23,11 +25,16 @@ export async function withEstimates(
   plan: readonly PlannedTask[],
   loaded?: RunState,
 ): Promise<PlannedTask[]> {
-  const samples = await collectSamples(engine, crew, executedTasks(plan), loaded)
+  // a list whose items are planned takes nothing besides them
+  const lists = crew.tasks.filter((task) => task.forEach && plan.some((planned) => isItemOf(task, planned.task)))
+  const estimated = plan.filter((planned) => lists.every(({ name }) => name !== planned.task))
+  const samples = await collectSamples(engine, crew, executedTasks(estimated), loaded)
   return Promise.all(
     plan.map(async (planned) => {
       const earlier = samples.get(planned.task) ?? []
-      const [task] = tasksNamed(crew, [planned.task])
+      const task = declaredTask(crew, planned.task)
+      if (planned.action === 'execute' && !estimated.includes(planned))
+        return { ...planned, estimate: { usage: noUsage, cost: 0, samples: 1 } }
       if (planned.action !== 'execute' || earlier.length === 0) return planned
       if (earlier.some(({ counted }) => !counted)) return { ...planned, uncounted: true }
       // priced with the task's current model; none for a nested crew, whose inherited output doesn't record its models
@@ -45,8 +52,8 @@ export async function withEstimates(
 }
 
 /** Whether a task can be executed without a model call. An agent task with none was not really executed. */
-function canDoWithoutModel(task: TaskDefinition | undefined): boolean {
-  return task?.code !== undefined || task?.child !== undefined
+function canDoWithoutModel({ flow }: CrewDefinition, task: TaskDefinition | undefined): boolean {
+  return flow !== undefined || task?.code !== undefined || task?.child !== undefined
 }
 
 /** One execution of a task. */
@@ -86,22 +93,30 @@ async function collectSamples(
           )
     if (!state) continue
     for (const [task, executions] of samples) {
-      const made = state.tasks.get(task)
+      const made = state.tasks.get(task) ?? (crew.flow && sameStep(state, task))
       if (!made?.output || made.source === 'edited') continue
       const { usage, uncounted } = made.output
-      if (usage.calls === 0 && !canDoWithoutModel(tasksNamed(crew, [task])[0])) continue
+      if (usage.calls === 0 && !canDoWithoutModel(crew, declaredTask(crew, task))) continue
       const { incarnation, seq } = outputPlace(state, made)
       const origin = `${incarnation} ${seq}`
       if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
       const inherited = usage.calls === 0 ? [] : [{ model: '', usage, own: true }]
       // only the run that produced the output knows the models of its calls
       executions.set(origin, {
-        calls: made.from ? inherited : modelCalls(state, made).map(asNewCall),
+        calls: made.from
+          ? inherited
+          : [made, ...itemsOf(state, made)].flatMap((one) => modelCalls(state, one)).map(asNewCall),
         counted: uncounted === undefined,
       })
     }
   }
   return new Map([...samples].map(([task, executions]) => [task, [...executions.values()]]))
+}
+
+/** Returns a step of a flow with the same name and another key. */
+function sameStep({ tasks }: RunState, step: string): TaskState | undefined {
+  const name = step.split('[', 1)[0]
+  return [...tasks.values()].find((other) => other.name.split('[', 1)[0] === name && other.output)
 }
 
 /** Returns the median of each field, over the usages that report it. */

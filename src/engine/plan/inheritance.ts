@@ -14,6 +14,7 @@ import {
   runOutputs,
   outputMaker,
 } from '../run/task-context.ts'
+import { tasksWithItems } from '../run/for-each.ts'
 import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { conversationFor } from '../../read/conversation.ts'
@@ -28,7 +29,7 @@ import { parseValue } from '../../schema/answer-schema.ts'
 export async function inheritanceEntry(
   { engine, state, crew }: Life,
   task: TaskDefinition,
-): Promise<NewEntry | undefined> {
+): Promise<(NewEntry & { readonly type: 'task.inherited' }) | undefined> {
   const found = await findStoredOutput(engine, crew, task, state, runOutputs(state))
   if (!found) return undefined
   const { from, output, conversation, offered, reasons } = found
@@ -55,13 +56,16 @@ export async function findStoredOutput(
   outputs: Outputs,
 ): Promise<ReusableOutput | undefined> {
   const known = state.tasks.get(task.name)
-  if (known?.again || (known && known.attempts.length > 0)) return undefined
+  // a list is made of its items, which may inherit outputs
+  if (task.forEach || known?.again || (known && known.attempts.length > 0)) return undefined
   const offer = known?.offered
   if (!offer && !state.reuse) return undefined
   const given = { inputs: state.inputs, outputs }
   if (offer?.output.fingerprint && (await isStillValid(task, offer.output, given))) {
     return { ...offer, offered: true, reasons: ['everything it depends on came out equal'] }
   }
+  // without a declared input, the result of a flow's step may depend on every step before it
+  if (state.flow && task.started?.input === undefined && !task.child) return undefined
   const found = state.reuse && (await findReusable(engine, crew.name, task, given, state.reuse, state.outputs))
   if (!found) return undefined
   return {
@@ -120,7 +124,7 @@ export interface StaleTask {
 /** Returns the tasks of a run whose outputs or skips are stale. */
 export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   const outputs = runOutputs(state)
-  return crew.tasks.flatMap((task) => {
+  return tasksWithItems(crew, state).flatMap((task) => {
     const known = state.tasks.get(task.name)
     if (!known && state.status === 'completed')
       return [{ task: task.name, reasons: ['the run is older than the task'], fields: [] }]

@@ -11,9 +11,11 @@ import { conditionChange, type FieldChanges } from '../run/task-context.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { conversationFor } from '../../read/conversation.ts'
 import { namesWords } from '../../text/words.ts'
-import { positionsIn, waitsFor } from '../run/task-scheduler.ts'
+import { isItemOf, isListTask } from '../run/for-each.ts'
+import { waitsFor } from '../run/task-scheduler.ts'
 import { callsToInherit, toOnceCall } from '../calls/once.ts'
 import { outputPlace } from '../../read/incarnation.ts'
+import { dependenciesOf, planList, positionOf, type TaskPlan } from './plan-items.ts'
 import { outputChange, schemaMismatch } from './inheritance.ts'
 
 /** What to do with stale outputs, which were made from other inputs, texts or code. */
@@ -31,7 +33,7 @@ export type EffectsPolicy = (typeof effectsPolicies)[number]
 export interface ForkRequest {
   readonly inputs: Inputs
   readonly stale: StalePolicy
-  readonly from?: TaskDefinition | undefined
+  readonly from?: Pick<TaskDefinition, 'name' | 'of'> | undefined
   /** Execute failed tasks, tasks skipped because of them, and their dependents. */
   readonly retry?: RetryPolicy | undefined
   readonly only?: 'descendants' | undefined
@@ -63,7 +65,10 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
     crew,
     parent,
     request,
-    outputs: Object.assign(new Map<string, PlannedOutput>(), { lacks: (name: string) => missing.has(name) }),
+    outputs: Object.assign(new Map<string, PlannedOutput>(), {
+      lacks: (name: string) => missing.has(name),
+      lackedItems: (name: string) => [...missing].filter((item) => isItemOf({ name }, item)),
+    }),
     missing,
     executed: new Set(),
     unknown: new Set(),
@@ -73,17 +78,33 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
   const tasks: PlannedTask[] = []
   const entries: NewEntry[] = []
   const stale: Pick<PlannedTask, 'task' | 'reasons'>[] = []
-  for (const task of crew.tasks) {
-    const { planned, entry, stale: reasons = [] } = await planTask(fork, task)
+  for await (const { planned, entry, stale: reasons = [] } of planTasks(fork)) {
     tasks.push(planned)
     if (entry) entries.push(entry)
     // the first entry is `run.created`
     const text = entryOutput(entry)
     if (text !== undefined) fork.seqByText.set(text, entries.length + 1)
-    if (reasons.length > 0) stale.push({ task: task.name, reasons })
+    if (reasons.length > 0) stale.push({ task: planned.task, reasons })
   }
   if (request.stale === 'refuse' && stale.length > 0) throw staleRefusedError(parent, stale)
   return { tasks, entries }
+}
+
+async function* planTasks(fork: ForkContext): AsyncGenerator<TaskPlan> {
+  const { crew, parent, request, touched } = fork
+  for (const task of crew.tasks) {
+    if (!isListTask(task)) yield await planTask(fork, task)
+    else
+      yield* await planList(parent, task, {
+        plan: (one) => planTask(fork, one),
+        planExecution(list, why) {
+          touched.add(list.name)
+          return planExecution(fork, list, [why])
+        },
+        isForced: (list) => forcedReason(fork, list) !== undefined,
+        isGiven: ({ name }) => request.outputs?.has(name) === true,
+      })
+  }
 }
 
 /** Returns the calls that the parent made or inherited. The new run must know them before it makes a call. */
@@ -110,13 +131,6 @@ interface ForkContext {
 }
 
 type PlannedOutput = Pick<StoredOutput, 'raw' | 'structured' | 'within'>
-
-interface TaskPlan {
-  readonly planned: PlannedTask
-  readonly entry?: NewEntry | undefined
-  /** Why an inherited output is stale. */
-  readonly stale?: readonly string[]
-}
 
 /**
  * Plans one task, in the order of the crew. The first row that applies counts:
@@ -178,8 +192,9 @@ function inheritOrExecute(fork: ForkContext, task: TaskDefinition, stored: TaskS
     conditionChange(fork.crew, task, stored, request.inputs, outputs),
   )
   const from = outputPlace(fork.parent, stored)
-  const dependsOnTouched = task.context.some((name) => touched.has(name))
-  const upstream = output.fingerprint ? task.context.filter((name) => executed.has(name)) : []
+  const dependencies = dependenciesOf(fork.crew, task)
+  const dependsOnTouched = dependencies.some((name) => touched.has(name))
+  const upstream = output.fingerprint ? dependencies.filter((name) => executed.has(name)) : []
   const conversation = conversationFor(fork.parent, stored, fork.seqByText)
   const inherited = { path: task.name, from, output, ...defined({ conversation }) }
   const offer: NewEntry = { type: 'task.offered', ...inherited }
@@ -322,9 +337,8 @@ function entryOutput(entry: NewEntry | undefined): string | undefined {
 
 function forcedReason({ crew, request: { from, only } }: ForkContext, task: TaskDefinition): string | undefined {
   if (!from) return undefined
-  if (task === from) return 'the new run starts here'
-  const positions = positionsIn(crew)
-  const after = (positions.get(task.name) ?? 0) > (positions.get(from.name) ?? 0)
+  if (task.name === from.name) return 'the new run starts here'
+  const after = positionOf(crew, task) > positionOf(crew, from)
   return after && only === undefined ? `it comes after ${from.name}` : undefined
 }
 

@@ -1,10 +1,12 @@
 // Plans a kickoff or a resume: tasks with an output are kept, other tasks are executed.
 import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
-import { taskNameAt } from '../../journal/state/at-path.ts'
+import { itemsOf, taskNameAt } from '../../journal/state/at-path.ts'
 import { isHandEdited, tasksToRedo } from '../../journal/state/change-tasks.ts'
+import { isDone } from '../../journal/state/tally.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { namesWords, plural } from '../../text/words.ts'
+import { isListTask, tasksWithItems } from '../run/for-each.ts'
 import { runOutputs, hasSteps } from '../run/task-context.ts'
 import { openTreeQuestions, childReader, type ReadChild } from '../task/children.ts'
 import { findReusable, findStoredOutput, outputChange, taskChange } from './inheritance.ts'
@@ -26,7 +28,9 @@ export async function planKickoff(
       continue
     }
     const found =
-      reuse && open.length === 0 ? await findReusable(engine, crew.name, task, { inputs, outputs }, reuse) : undefined
+      reuse && !task.forEach && open.length === 0
+        ? await findReusable(engine, crew.name, task, { inputs, outputs }, reuse)
+        : undefined
     if (found) {
       outputs.set(task.name, found.output)
       const reason = `run ${found.from.run} made it from the same inputs, texts and code at ${found.output.completedAt}`
@@ -36,7 +40,9 @@ export async function planKickoff(
         ? ['the run is new']
         : open.length > 0
           ? [`whether an output can be reused is known when ${open.join(', ')} is done`]
-          : ['no run has an output that was made from the same inputs, texts and code']
+          : task.forEach
+            ? ['whether outputs of its items can be reused is known when it is listed']
+            : ['no run has an output that was made from the same inputs, texts and code']
       plan.push({ task: task.name, action: 'execute', reasons, ...(reuse && open.length > 0 ? { unless: open } : {}) })
     }
   }
@@ -52,10 +58,11 @@ export async function planResume(
 ): Promise<PlannedTask[]> {
   const byHand = new Set(isHandEdited(state) ? tasksToRedo(state).map((task) => task.name) : [])
   const asked = Map.groupBy(await openTreeQuestions(state, readChild), ({ path }) => taskNameAt(state, path))
-  const outputs = Object.assign(new Map<string, StoredOutput>(), { lacks: runOutputs(state).lacks })
+  const { lacks, lackedItems } = runOutputs(state)
+  const outputs = Object.assign(new Map<string, StoredOutput>(), { lacks, lackedItems })
   const open = new Set<string>()
   const plan: PlannedTask[] = []
-  for (const task of crew.tasks) {
+  for (const task of tasksWithItems(crew, state)) {
     const known = state.tasks.get(task.name)
     const upstream = task.context.filter((name) => open.has(name))
     const keep = (output: StoredOutput, reasons: readonly string[], fields: readonly string[] = []): void => {
@@ -77,6 +84,11 @@ export async function planResume(
       keep(known.output, ['already completed', ...reasons.map((reason) => `stale: ${reason}`)], fields)
     } else if (byHand.has(task.name)) {
       execute({ reasons: ['entries of the journal are missing or changed'] })
+    } else if (known && isListTask(task) && isInProgress(state, known)) {
+      const items = itemsOf(state, known)
+      const done = `${items.filter(isDone).length} of ${plural(items.length, 'item')} are done`
+      const { fields, reasons } = outputChange(lastAttempt(state, known) as AttemptState, task, state.inputs, outputs)
+      execute({ reasons: [done, ...reasons], ...(fields.length > 0 ? { fields } : {}) })
     } else if (isInProgress(state, known)) {
       const { reasons, ...more } = planContinuation(
         task,

@@ -182,11 +182,12 @@ function isStepEntry(entry: Entry): entry is StepEntry {
   return isStep(entry)
 }
 
-export async function callAfterKickoff(life: Life): Promise<void> {
+export async function callAfterKickoff(life: Life, value?: Json): Promise<void> {
   const { after } = callbacksOf(life)
   if (!after) return
   await life.ready()
-  await runCallback(() => after(life.state), 'afterKickoff')
+  const state = value === undefined ? life.state : { ...life.state, value }
+  await runCallback(() => after(state), 'afterKickoff')
 }
 
 /** Returns the crew's callbacks. A run with `effects: 'never'` calls none: callbacks may have effects. */

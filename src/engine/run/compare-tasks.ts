@@ -14,14 +14,13 @@ import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
-import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
-import { plural } from '../../text/words.ts'
-import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
+import { taskOfItem } from '../../journal/paths.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { childReader, type ReadChild } from '../task/children.ts'
+import { describeRecord, hasRecord, statesWithin } from './recorded-work.ts'
 import { checkAddresses, checkKickedOff, isKnown } from './check-addresses.ts'
 
 export interface TaskComparison {
@@ -53,6 +52,18 @@ export async function comparedForView(
   return { ...compared, orphaned: [...compared.orphaned, ...recorded] }
 }
 
+/** The steps of a flow are found while it runs, so nothing can be compared before. */
+function compareFlow(
+  { run }: RunState,
+  { renamed = {}, removed = [] }: TaskDecisions,
+  readChild?: ReadChild,
+): TaskComparison {
+  const step = [...Object.keys(renamed), ...removed].find((address) => !address.includes('/'))
+  if (step === undefined) return { changes: undefined, orphaned: [], readChild }
+  const words = `${step} is a step of run ${run}, which is a flow; give the step its earlier name in the code: was: '${step}'`
+  throw new RepriseError('OPTION_INVALID', words, { runId: run })
+}
+
 /** Whether an address is that of a task in a crew that a function kicks off. */
 function isKickedOff(crew: CrewDefinition, address: string): boolean {
   const [first = '', ...rest] = address.split('/')
@@ -73,10 +84,11 @@ export async function compareTasks(
   store?: Store,
   readChild: ReadChild | undefined = store && childReader(store),
 ): Promise<TaskComparison> {
+  if (crew.flow) return compareFlow(state, decisions, readChild)
   const renamed = resolveRenames(crew, state, decisions)
   const removed = resolveRemovals(state, decisions)
   const orphaned: OrphanedTask[] = []
-  const before = new Set([...state.tasks.values()].filter((task) => !task.removed).map(({ name }) => name))
+  const before = new Set([...state.tasks.values()].filter(isOwnTask).map(({ name }) => name))
   const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
   const unclaimed = crew.tasks.filter(({ name }) => added.includes(name) && !renamed.has(name))
   const suggested = new Set<string>()
@@ -85,13 +97,16 @@ export async function compareTasks(
   const used = new Set<string>()
   for (const known of state.tasks.values()) {
     if (!hasRecord(known) || known.removed) continue
-    const name = byOldName.get(known.name) ?? known.name
+    // the items of a task are compared with it; what becomes of a task that is gone, becomes of its items
+    const { of = known.name } = known
+    const name = byOldName.get(of) ?? of
     const task = taskIn(crew, name)
-    const claimed = task !== undefined && (renamed.get(name) ?? name) === known.name
+    const claimed = task !== undefined && (renamed.get(name) ?? name) === of
+    if (known.of !== undefined && (!claimed || !task.forEach || removed.has(of))) continue
     const [child] = activeChildren(state, known.name)
     const row = child && (await store?.row(child.run))
     const attempt = lastAttempt(state, known)
-    const because = claimed && store ? mismatchReason(task, attempt, row) : undefined
+    const because = claimed && store ? mismatchReason(task, attempt, row, known) : undefined
     if (removed.has(known.name)) {
       if (claimed && because === undefined) dropRecordedRemoval(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
@@ -135,12 +150,14 @@ export async function compareTasks(
 }
 
 /** Returns the address of an earlier call's task, such as `settle/pay`, with the names that the tasks have now. */
-export function currentAddress(crew: CrewDefinition, address: string): string {
+export function currentAddress(crew: Pick<CrewDefinition, 'tasks'>, address: string): string {
   const [first = '', ...rest] = address.split('/')
   const task = taskNow(crew, first)
   const within = rest.join('/')
   if (!task) return address
-  return within === '' ? task.name : `${task.name}/${task.child ? currentAddress(task.child.crew, within) : within}`
+  const of = task.name === first || task.was.includes(first) ? undefined : taskOfItem(first)
+  const name = of === undefined ? task.name : task.name + first.slice(of.length)
+  return within === '' ? name : `${name}/${task.child ? currentAddress(task.child.crew, within) : within}`
 }
 
 /** Returns the decisions about the tasks of a nested crew. `names`: all names that the task with that crew has had. */
@@ -159,7 +176,10 @@ export function decisionsWithin(
 }
 
 /** Returns all names that a task has had in this run. */
-export function pastNames({ taskChanges }: RunState, name: string): string[] {
+export function pastNames(state: RunState, name: string): string[] {
+  const { taskChanges } = state
+  const of = state.tasks.get(name)?.of
+  if (of !== undefined) return pastNames(state, of).map((old) => old + name.slice(of.length))
   const names = [name]
   for (const { renamed = {} } of taskChanges.toReversed())
     names.push(...Object.keys(renamed).filter((old) => names.includes(renamed[old] ?? '')))
@@ -287,50 +307,23 @@ function mismatchReason(
   task: TaskDefinition,
   attempt: AttemptState | undefined,
   child: Pick<RunRow, 'crew'> | undefined,
+  { items, of }: Pick<TaskState, 'items' | 'of'> = {},
 ): string | undefined {
   if (attempt?.status !== 'open' && attempt?.status !== 'refused') return undefined
-  const before = attempt.child !== undefined ? 'a nested crew' : attempt.pinned ? 'an agent task' : 'a function task'
-  const now = task.child ? 'a nested crew' : task.code ? 'a function task' : 'an agent task'
+  const one = attempt.child !== undefined ? 'a nested crew' : attempt.pinned ? 'an agent task' : 'a function task'
+  const before = items ? 'a task with forEach' : one
+  const isList = task.forEach !== undefined && of === undefined
+  const now = isList
+    ? 'a task with forEach'
+    : task.child
+      ? 'a nested crew'
+      : task.code
+        ? 'a function task'
+        : 'an agent task'
   if (before !== now) return `it was ${before} and is ${now} now`
   if (task.child && child && child.crew !== task.child.crew.name)
     return `its child run is of crew ${child.crew}, but the task is crew ${task.child.crew.name} now`
   return undefined
-}
-
-/** Returns the states of a task's unfinished child runs, at any depth. */
-async function statesWithin(state: RunState, task: TaskState, read: ReadChild): Promise<RunState[]> {
-  const found: RunState[] = []
-  for (const { run } of task.removed ? [] : activeChildren(state, task.name)) {
-    const child = await read(run)
-    if (!child) continue
-    found.push(child)
-    for (const inner of child.tasks.values()) found.push(...(await statesWithin(child, inner, read)))
-  }
-  return found
-}
-
-function describeRecord(state: RunState, task: TaskState, within: readonly RunState[]): string[] {
-  const own = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
-  const attempts = [...own, ...within.flatMap((run) => [...run.attempts.values()])]
-  const steps = attempts
-    .flatMap(({ turns }) => turns)
-    .reduce((sum, { reply, calls }) => {
-      const replies = reply.usage.calls > 0 ? 1 : 0
-      return sum + replies + calls.filter(({ outcome }) => outcome !== undefined).length
-    }, 0)
-  const calls = [...onceCalls(state, task.name), ...within.flatMap((run) => onceCalls(run))]
-  const once = calls.filter((call) => !call.inherited).length
-  const asked = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name)
-  const open = asked.length + within.flatMap((run) => openQuestions(run)).length
-  const [child, ...more] = activeChildren(state, task.name)
-  const found = [
-    ...(task.output ? ['its output'] : []),
-    ...(steps > 0 ? [plural(steps, 'recorded step')] : []),
-    ...(once > 0 ? [`${plural(once, 'call')} that must not be repeated`] : []),
-    ...(open > 0 ? [plural(open, 'open question')] : []),
-    ...(child ? [more.length > 0 ? plural(more.length + 1, 'child run') : `run ${child.run}`] : []),
-  ]
-  return found.length > 0 ? found : ['a started attempt']
 }
 
 /** Returns the new task that is most likely the given task under another name. */
@@ -339,11 +332,6 @@ function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefin
   if (same.length === 1) return same[0]?.name
   const names = fresh.map((task) => task.name)
   return nearest(name, names)
-}
-
-/** Whether the task has recorded work, which must not be lost or paid for again. */
-function hasRecord({ attempts, nested, output }: TaskState): boolean {
-  return attempts.length > 0 || nested.length > 0 || output !== undefined
 }
 
 function hasRecordOf(state: RunState, name: string): boolean {
@@ -363,11 +351,19 @@ function lastAttempt(state: RunState, { attempts }: TaskState): AttemptState | u
   return state.attempts.get(attempts.at(-1) ?? '')
 }
 
-function taskIn(crew: CrewDefinition, name: string): TaskDefinition | undefined {
+function taskIn(crew: Pick<CrewDefinition, 'tasks'>, name: string): TaskDefinition | undefined {
   return crew.tasks.find((task) => task.name === name)
 }
 
-/** Returns the task that has the name now, or had it before. */
-function taskNow(crew: CrewDefinition, name: string): TaskDefinition | undefined {
-  return taskIn(crew, name) ?? crew.tasks.find(({ was }) => was.includes(name))
+/** Returns the task that has the name now, or had it before; for an item, the task that lists it. */
+function taskNow(crew: Pick<CrewDefinition, 'tasks'>, name: string): TaskDefinition | undefined {
+  const task = taskIn(crew, name) ?? crew.tasks.find(({ was }) => was.includes(name))
+  const of = task ? undefined : taskOfItem(name)
+  const list = of === undefined ? undefined : taskNow(crew, of)
+  return task ?? (list?.forEach && list)
+}
+
+/** Whether it is a present task of the run, and not an item. */
+function isOwnTask({ removed, of }: TaskState): boolean {
+  return !removed && of === undefined
 }

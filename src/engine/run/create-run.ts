@@ -29,13 +29,15 @@ export interface NewRun {
   readonly priority?: Priority | undefined
   /** Other fields of `run.created`, for forks, child runs and reused outputs. */
   readonly origin?: RunOrigin
+  /** Default: the tasks of the crew. */
+  readonly declared?: readonly DeclaredTask[] | undefined
   /** Appended together with `run.created`. */
   readonly entries?: readonly NewEntry[]
 }
 
 export type RunOrigin = Pick<
   EntryBodies['run.created'],
-  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'module' | 'trials'
+  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'module' | 'trials' | 'seed' | 'previous'
 >
 
 /**
@@ -74,8 +76,14 @@ export interface QueuedRun extends NewRun {
   readonly notBefore?: Date | undefined
 }
 
+/** What a queued run records of its crew. Its code need not be loaded. */
+export interface QueuedCrew extends Pick<CrewDefinition, 'name' | 'version' | 'tasks'> {
+  /** Set if the crew is a flow. */
+  readonly flow?: unknown
+}
+
 /** Creates a run for a worker. Returns false, and writes nothing, if a run with this id exists. */
-export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: QueuedRun): Promise<boolean> {
+export async function queueRun(engine: Engine, crew: QueuedCrew, fresh: QueuedRun): Promise<boolean> {
   const { notBefore } = fresh
   const queued = { queued: true as const, ...defined({ notBefore: notBefore?.toISOString() }) }
   // token 0: the run has never been held
@@ -88,7 +96,7 @@ export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: Queu
 /** Encodes `run.created` and the entries appended with it, and folds them into a state. */
 async function firstBatch(
   { store, world }: Engine,
-  crew: CrewDefinition,
+  crew: QueuedCrew,
   {
     run,
     incarnation = world.newIncarnation(),
@@ -99,6 +107,7 @@ async function firstBatch(
     through,
     priority,
     origin,
+    declared = taskDeclarations(crew, inputs),
     entries = [],
   }: NewRun,
   token: number,
@@ -112,7 +121,8 @@ async function firstBatch(
     version: crew.version,
     inputs,
     ...defined({ given }),
-    tasks: taskDeclarations(crew, inputs),
+    tasks: declared,
+    ...(crew.flow ? { flow: true as const } : {}),
     owner: world.owner,
     ...origin,
     ...(origin?.calls
@@ -138,7 +148,7 @@ function encodedEntries(encoded: readonly EncodedEntry[]): Entry[] {
   return encoded.map((item) => item.entry)
 }
 
-export function taskDeclarations(crew: CrewDefinition, inputs: Inputs): DeclaredTask[] {
+export function taskDeclarations(crew: Pick<CrewDefinition, 'tasks'>, inputs: Inputs): DeclaredTask[] {
   // function tasks and nested crews have no agent
   return crew.tasks.map((task) => taskDeclaration({ ...task, agent: task.agent.title(inputs) || undefined }))
 }

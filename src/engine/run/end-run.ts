@@ -18,8 +18,7 @@ import { hasProgress, childReader } from '../task/children.ts'
 import { failureMessage, isDecidedByPerson } from '../task/fail-task.ts'
 import { warnOf } from '../warn-of.ts'
 import { refusesDecisions, tasksChangedError } from './compare-tasks.ts'
-import { openQuestions } from '../../journal/state/open-questions.ts'
-import { activeChildren, type ChildRun } from '../../journal/state/tally.ts'
+import { suspension } from './suspension.ts'
 
 /** Why a hold ends when the caller stops the run, by Ctrl-C or a signal. The run is suspended. */
 export const stopped: unique symbol = Symbol('stopped')
@@ -88,7 +87,10 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   if (isCancelled(signal.reason)) return runCancelledError(run)
   const known = RepriseError.isInstance(error) ? error : undefined
   const code = known?.code ?? 'TASK_FAILED'
-  const task = known?.task ?? [...state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
+  const running = state.flow
+    ? undefined
+    : [...state.tasks.values()].find(({ status, items }) => status === 'running' && !items)?.name
+  const task = known?.task ?? running
   const tasks = known?.tasks
   const reason = redact(known?.reason ?? messageOf(error))
   const next = options.next === null ? undefined : (options.next ?? known?.next ?? { type: 'resume', runId: run })
@@ -104,7 +106,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
     const entry: NewEntry = {
       type: 'run.failed',
       error: { code, message, ...defined({ stack }) },
-      ...defined({ task, ...(await nextTry(life, code, error)) }),
+      ...defined({ task, steps: life.failedSteps, ...(await nextTry(life, code, error)) }),
     }
     await life.append([entry])
   } catch (cause) {
@@ -168,37 +170,4 @@ export function withFailedTask(error: unknown, task: string): RepriseError {
   if (error.code === 'STORE_UNAVAILABLE' || isRefused) return error
   const { code, reason, runId, next, cause = error } = error
   return new RepriseError(code, reason, { runId, tasks: [task, ...(error.tasks ?? [])], next, cause })
-}
-
-/**
- * Returns the entry that suspends a run in which these tasks wait and nothing can advance. Orphaned tasks of a child
- * run are the first reason, since answers alone do not continue that run.
- */
-export async function suspension(life: Life, waiting: readonly string[]): Promise<NewEntry> {
-  const { state } = life
-  const type = 'run.suspended'
-  const children = waiting.flatMap((name) => activeChildren(state, name))
-  const orphaned = await orphanedInChildren(life, children)
-  if (orphaned.length > 0) return { type, reason: 'tasks-changed', orphaned }
-  const open = openQuestions(state)
-  if (open.length > 0)
-    return { type, reason: open.every((question) => question.kind === 'limit') ? 'limit' : 'questions' }
-  if (children.length > 0) return { type, reason: 'child', children: children.map(({ path }) => path) }
-  return { type, reason: 'parent' }
-}
-
-/** Returns the orphaned tasks of child runs, except runs that a function no longer kicks off. */
-async function orphanedInChildren(
-  { engine, childRuns: within, kickedOff }: Life,
-  children: readonly ChildRun[],
-): Promise<OrphanedTask[]> {
-  const readChild = childReader(engine.store, within)
-  const current = children.filter(({ task }) => !task.includes('/') || kickedOff.has(task))
-  const found = await Promise.all(
-    current.map(async ({ run, task: address }) => {
-      const child = await readChild(run)
-      return (child ? orphanedIn(child) : []).map((orphan) => ({ ...orphan, task: `${address}/${orphan.task}` }))
-    }),
-  )
-  return found.flat()
 }

@@ -17,12 +17,12 @@ import type { RunTracing } from '../tracing.ts'
 import { executeTask } from '../task/execute-task.ts'
 import { continueWithoutTask } from '../task/fail-task.ts'
 import { callAfterKickoff, callOnStep, callTaskCallbacks, writeOutputFiles } from './after-task.ts'
-import { endRun, withFailedTask, handedBack, stopped, suspension } from './end-run.ts'
-import { taskScheduler } from './task-scheduler.ts'
+import { executeFlow } from '../flow/execute-flow.ts'
+import { endRun, withFailedTask, handedBack, stopped } from './end-run.ts'
+import { childrenToContinue, suspension } from './suspension.ts'
+import { completeList, isListTask, openList } from './for-each.ts'
+import { taskScheduler, type TaskScheduler } from './task-scheduler.ts'
 import { skipEntry } from './task-context.ts'
-import { recordChildMessages } from '../inbox/send-message.ts'
-import { canContinue } from '../task/children.ts'
-import { activeChildren } from '../../journal/state/tally.ts'
 
 /** Resolves with the state of a completed or suspended run; rejects if it failed, was cancelled or lost its lease. */
 export async function executeRun(
@@ -42,7 +42,7 @@ export async function executeRun(
   let failure: { readonly error: unknown } | undefined
   try {
     // `end` returns false if a message arrived meanwhile, which is handled first
-    while (!(await life.end(await executeTasks(life))));
+    while (!(await life.end(await (crew.flow ? executeFlow(life, crew.flow) : executeTasks(life)))));
   } catch (error) {
     failure = { error }
   } finally {
@@ -100,15 +100,14 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       const isOver = life.tree.slice.over || (ready !== undefined && isTimeUp(life.tree.slice, life.engine.world))
       if (isOver && running.size === 0) return { type: 'run.yielded' }
       if (ready && !isOver) {
-        let entry: NewEntry | undefined
+        let isBegun: boolean
         try {
-          entry = await unlessAborted(entryWithoutExecution(life, ready), signal)
+          isBegun = await beginsElsewhere(life, schedule, ready)
         } catch (error) {
           if (await continuesWithoutTask(life, ready, error)) continue
           throw error
         }
-        if (entry) await life.append([entry])
-        else begin(ready)
+        if (!isBegun) begin(ready)
       } else if (running.size > 0) {
         await waker.wait()
       } else if (!life.failure && !inbox.editsWait) {
@@ -135,6 +134,22 @@ async function continuesWithoutTask(life: Life, { name }: TaskDefinition, error:
   return !life.signal.aborted && continueWithoutTask(life, name, withFailedTask(error, name))
 }
 
+/**
+ * Does what a task needs whose turn does not begin an attempt here: it is skipped, inherits an output, or has a list,
+ * whose items are begun instead. Returns false for all other tasks.
+ */
+async function beginsElsewhere(life: Life, schedule: TaskScheduler, task: TaskDefinition): Promise<boolean> {
+  if (schedule.isOpen(task)) {
+    await completeList(life, task)
+    return true
+  }
+  const entry = await unlessAborted(entryWithoutExecution(life, task), life.signal)
+  if (entry) await life.append([entry])
+  else if (isListTask(task)) schedule.openList(task, await openList(life, task))
+  else return false
+  return true
+}
+
 /** Returns the entry of a task that is skipped, or that inherits a stored output. */
 async function entryWithoutExecution(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   if (task.when) await life.ready()
@@ -146,21 +161,25 @@ type LifeOptions = Pick<Life, 'crew' | 'options' | 'tracing' | 'parent' | 'execu
 function newLife(hold: Hold, parts: LifeOptions): Life {
   if (!parts.parent) hold.tree.slice.until = parts.options.until
   const kickedOff = new Map<string, CrewDefinition>()
-  return {
+  const missingSteps = (): readonly string[] => life.pass?.missing() ?? []
+  const life: Life = {
     ...hold,
     ...parts,
+    pass: undefined,
     failure: undefined,
+    failedSteps: undefined,
     waker: createNotifier(),
     asked: new Map(),
     kickedOff,
-    earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, ...parts }),
+    earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, missingSteps, ...parts }),
     warned: new Set(),
     keys: new Map(),
     unwritten: new Map(),
     childRuns: parts.parent?.within ?? hold.engine.within ?? new Map(),
     reported: { seq: hold.state.told ?? 0 },
-    queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
+    queue: { steps: serially(), budget: serially(), events: serially(), equalCalls: seriallyByName() },
   }
+  return life
 }
 
 // Reads the inbox during the execution, so that a cancellation does not wait for the model. Hints from the store, and
@@ -202,17 +221,4 @@ function readInbox(life: Life): Promise<boolean> {
     },
     () => life.signal.aborted,
   )
-}
-
-/** Records messages for child runs, and returns the waiting tasks whose child runs can continue. */
-async function childrenToContinue(life: Life, waiting: readonly string[]): Promise<string[]> {
-  const { state, engine, mailBelow } = life
-  if (waiting.length === 0 || !mailBelow.consume()) return []
-  await recordChildMessages(life)
-  const found: string[] = []
-  for (const task of waiting) {
-    const runs = activeChildren(state, task).map((child) => canContinue(engine.store, child.run))
-    if ((await Promise.all(runs)).some(Boolean)) found.push(task)
-  }
-  return found
 }

@@ -10,7 +10,8 @@ import { givenUpReason, suggestDecision } from '../../journal/describe.ts'
 import { digest } from '../../journal/hash.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
-import type { ChangedPolicy, CrewDefinition, Engine, TaskDecisions } from '../definition.ts'
+import { RepriseError } from '../../base/errors.ts'
+import type { ChangedPolicy, CrewDefinition, Engine, ExecuteOptions, TaskDecisions } from '../definition.ts'
 import { checkFormat, checkReadable, readRun, runNotFoundError } from '../../read/read-run.ts'
 import {
   reserveRunInTurn,
@@ -130,6 +131,7 @@ export async function prepareResume(
     warnOf(crew, { facts, next })
     return undefined
   }
+  checkKind(crew, state)
   const compared = await compareTasks(crew, state, decisions, engine.store)
   const { changes } = compared
   const last = isClaimed ? currentThrough(state, changes) : through
@@ -152,16 +154,46 @@ export async function prepareResume(
   return { state: withTaskChanges(state, changes), changes, through: last }
 }
 
+interface EntryOptions {
+  readonly budget?: Limit | undefined
+  readonly via?: DispatchedBy | undefined
+  /** Flows: further failed steps to execute again. The steps that ended the run are anyway. */
+  readonly retry?: ExecuteOptions['retry']
+}
+
+/** Returns the failed steps of a flow that are executed again. Throws OPTION_INVALID if a given one has not failed. */
+function stepsToRetry(
+  { run, tasks, failedSteps = [] }: RunState,
+  retry: ExecuteOptions['retry'],
+): string[] | undefined {
+  const failed = [...tasks.values()].flatMap(({ name, status }) => (status === 'failed' ? [name] : []))
+  const unknown = typeof retry === 'object' ? retry.find((name) => !failed.includes(name)) : undefined
+  if (unknown !== undefined) {
+    const has = failed.length === 0 ? 'no step of it has' : `failed are ${failed.join(', ')}`
+    throw new RepriseError('OPTION_INVALID', `step ${unknown} of run ${run} has not failed; ${has}`, { runId: run })
+  }
+  const steps = retry === 'failed' ? failed : [...new Set([...failedSteps, ...(retry ?? [])])]
+  return steps.length > 0 ? steps : undefined
+}
+
+/** Throws TASKS_CHANGED if a crew became a flow, or a flow a crew. */
+function checkKind(crew: CrewDefinition, { run, flow }: RunState): void {
+  if ((crew.flow !== undefined) === (flow === true)) return
+  const [was, is] = flow ? ['flow', 'crew'] : ['crew', 'flow']
+  const words = `run ${run} was made by a ${was} named ${crew.name}, which is a ${is} now; give the ${is} another name`
+  throw new RepriseError('TASKS_CHANGED', words, { runId: run })
+}
+
 /** Records that this process continues the run. */
 export async function enterRun(
   hold: Hold,
   crew: CrewDefinition,
   { changes, through }: Resumption,
-  { budget, via }: { readonly budget?: Limit | undefined; readonly via?: DispatchedBy | undefined } = {},
+  { budget, via, retry }: EntryOptions = {},
 ): Promise<void> {
   const { state, engine } = hold
   const tasks = taskDeclarations(crew, state.inputs)
-  const areEqual = digest(tasks as never) === digest(recordedDeclarations(state) as never)
+  const areEqual = crew.flow !== undefined || digest(tasks as never) === digest(recordedDeclarations(state) as never)
   const edited = isHandEdited(state)
     ? {
         missing: [...state.missing],
@@ -170,7 +202,8 @@ export async function enterRun(
       }
     : undefined
   const version = crew.version === state.version ? undefined : crew.version
-  const resumed = { via, version, through, tasks: areEqual ? undefined : tasks, changes, budget, edited }
+  const steps = crew.flow && stepsToRetry(state, retry)
+  const resumed = { via, version, through, tasks: areEqual ? undefined : tasks, changes, budget, edited, retry: steps }
   await hold.append([{ type: 'run.resumed', owner: engine.world.owner, ...defined(resumed) }])
   await cancelRemovedTasks(hold)
 }
@@ -226,5 +259,5 @@ export function checkResumable(crew: CrewDefinition, state: RunState): void {
 }
 
 function recordedDeclarations(state: RunState): DeclaredTask[] {
-  return [...state.tasks.values()].filter((task) => !task.removed).map(taskDeclaration)
+  return [...state.tasks.values()].filter((task) => !task.removed && task.of === undefined).map(taskDeclaration)
 }

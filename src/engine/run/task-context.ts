@@ -7,7 +7,7 @@ import { plainInputs } from '../../journal/files.ts'
 import { readJson, type Json } from '../../journal/json.ts'
 import type { RunState, TaskState, AttemptState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
-import { describe } from '../../base/options.ts'
+import { defined, describe } from '../../base/options.ts'
 import { namesWords } from '../../text/words.ts'
 import { parseValue } from '../../schema/answer-schema.ts'
 import type { ConditionContext, TaskDefinition, CrewDefinition, Inputs, Outputs } from '../definition.ts'
@@ -16,6 +16,7 @@ import type { Life } from '../life.ts'
 import { tasksNamed, waitsFor } from './task-scheduler.ts'
 import { changedFields, explainChange } from '../../journal/describe.ts'
 import { digest } from '../../journal/hash.ts'
+import { itemsOf } from '../../journal/state/at-path.ts'
 import { isMissing } from '../../journal/state/tally.ts'
 import { attemptNumber, attemptPath, rootRunId } from '../../journal/paths.ts'
 import { warnOf } from '../warn-of.ts'
@@ -35,7 +36,7 @@ export async function skipEntry(life: Life, task: TaskDefinition): Promise<NewEn
   }
   if (!task.when) return undefined
   // only tasks that it waits for: whether another async task is done depends on timing
-  const context = await buildContext(life, waitsFor(life.crew, task))
+  const context = await contextBefore(life, task.name)
   const { when } = task
   const fails = (what: string, cause?: unknown): RepriseError =>
     new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name, cause })
@@ -63,6 +64,11 @@ function failedBefore({ tasks }: RunState, { context }: TaskDefinition): string[
 /** Returns what a function task or nested crew receives: the inputs and the outputs in its context. */
 export function contextFor(life: Life, task: TaskDefinition): Promise<ConditionContext> {
   return buildContext(life, tasksNamed(life.crew, task.context))
+}
+
+/** Returns what a condition or `forEach` receives: the inputs and the outputs of the tasks that the task waits for. */
+export function contextBefore(life: Life, task: string): Promise<ConditionContext> {
+  return buildContext(life, waitsFor(life.crew, tasksNamed(life.crew, [task])[0] as TaskDefinition))
 }
 
 async function buildContext({ state, engine }: Life, earlier: readonly TaskDefinition[]): Promise<ConditionContext> {
@@ -158,12 +164,16 @@ export function runOutputs(state: Pick<RunState, 'tasks'>): Required<Outputs> {
       const task = state.tasks.get(name)
       return task !== undefined && isMissing(task)
     },
+    lackedItems(name) {
+      const task = state.tasks.get(name)
+      return task?.items ? itemsOf(state, task).flatMap((item) => (isMissing(item) ? [item.name] : [])) : []
+    },
   }
 }
 
-/** Returns which of these tasks have no output because of a failure. */
+/** Returns which of these tasks, and of their items, have no output because of a failure. */
 export function missingOutputs(names: readonly string[], outputs: Outputs): string[] {
-  return names.filter((name) => outputs.lacks?.(name))
+  return names.flatMap((name) => (outputs.lacks?.(name) ? [name] : (outputs.lackedItems?.(name) ?? [])))
 }
 
 /** Returns the fields for the outputs of `tasks`, which are in the crew's order. */
@@ -218,7 +228,7 @@ interface CurrentAttempt {
   /** The unfinished attempt, if it is continued. */
   readonly kept: AttemptState | undefined
   /** For the entry of a new attempt: what has changed since the last attempt, and what the condition depended on. */
-  readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
+  readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition' | 'input' | 'after'>
   readonly fingerprint: Fingerprint
   /** The path of a new attempt. */
   readonly next: string
@@ -250,6 +260,7 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
     kept: keeps ? unfinished : undefined,
     because: {
       ...(keeps ? {} : { because: reasons }),
+      ...defined({ ...task.started }),
       ...(known.length === 0 ? conditionFingerprint(crew, task, state) : {}),
     },
     fingerprint,
@@ -264,7 +275,7 @@ export function hasSteps({ child, carries, pinned, turns }: AttemptState): boole
 }
 
 /** Returns the path of the next attempt. Skips paths in use, for example by attempts of a renamed task. */
-function nextAttempt({ attempts, tasks }: RunState, task: string): string {
+export function nextAttempt({ attempts, tasks }: RunState, task: string): string {
   let number = Math.max(0, ...(tasks.get(task)?.attempts ?? []).map(attemptNumber)) + 1
   while (attempts.has(attemptPath(task, number))) number += 1
   return attemptPath(task, number)
@@ -278,7 +289,7 @@ export function revisionMessage({ refusal = '', refusedBy }: AttemptState): stri
 /** Counts the attempts in this conversation that were refused before this one, except by a person. */
 export function countRefusals(state: RunState, attempt: AttemptState): number {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  if (!carried) return 0
+  if (carried?.task !== attempt.task) return 0
   return (carried.refusedBy === 'person' ? 0 : 1) + countRefusals(state, carried)
 }
 

@@ -1,13 +1,21 @@
 // Chooses the next task of a run: the first in the crew's order whose dependencies are done. A counter of open
 // dependencies per task avoids a scan of all tasks after every step, which would slow down large crews. The state
 // remains the truth: `next` first catches up with it, and counts again from scratch after a person invalidated a task.
+// While the list of a task with `forEach` is open, its items are offered in its place, in the order of the list; when
+// all are done, the task itself is offered again.
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { CrewDefinition, TaskDefinition } from '../definition.ts'
 
-interface TaskScheduler {
-  /** Returns the first task that can be started; the same task until it is in progress or done. */
+export interface TaskScheduler {
+  /**
+   * Returns the first task or item that can be started, or the task of an open list whose items are done; the same task
+   * until it is in progress or done.
+   */
   next(): TaskDefinition | undefined
+  /** Offers the items of a task. A person's edit closes all lists again, since it may change them. */
+  openList(task: TaskDefinition, items: readonly TaskDefinition[]): void
+  isOpen(task: TaskDefinition): boolean
   begin(task: TaskDefinition): void
   /** Notes that the task waits. Any new answer offers it again; the task checks whether the answer is for it. */
   wait(task: TaskDefinition): void
@@ -15,8 +23,16 @@ interface TaskScheduler {
   continue(name: string): void
   /** Returns the names of the waiting tasks. */
   waiting(): string[]
-  /** Returns the tasks done or undone since the last call, in the crew's order; all tasks on the first call. */
+  /**
+   * Returns the tasks done or undone since the last call, in the crew's order; all tasks on the first call. Items
+   * follow, as far as their list is open.
+   */
   changed(): readonly TaskDefinition[]
+}
+
+interface OpenList {
+  readonly position: number
+  readonly items: readonly TaskDefinition[]
 }
 
 /** Creates a scheduler that only starts tasks before position `end`. `running` has the names of tasks in progress. */
@@ -46,6 +62,13 @@ export function taskScheduler(
   /** How many `doneChanges` were returned by `changed`. */
   let reported: number | undefined
   let answers = countAnswers(state)
+  /** By task. */
+  const lists = new Map<string, OpenList>()
+  /** Items of the lists that were opened in this life, by name. */
+  const items = new Map<string, TaskDefinition>()
+  /** Items that were done when their list was opened. */
+  const unreported: TaskDefinition[] = []
+  let { touched } = state
 
   const isDoneIn = (name: string): boolean => {
     const task = state.tasks.get(name)
@@ -60,7 +83,28 @@ export function taskScheduler(
   const canStart = (position: number): boolean => {
     const name = tasks[position]?.name
     if (name === undefined || position >= end || position > barrier || missing[position] !== 0) return false
-    return !done.has(name) && !running.has(name) && (waiting.get(name) ?? -1) < countAnswers(state)
+    return !done.has(name) && !running.has(name) && !lists.has(name) && !isWaiting(name)
+  }
+
+  const isWaiting = (name: string): boolean => (waiting.get(name) ?? -1) >= countAnswers(state)
+
+  /** The first item of an open list that can be started, or the task of a list whose items are done and reported. */
+  const nextOfLists = (before: number): TaskDefinition | undefined => {
+    const open = [...lists.values()].filter(({ position }) => position < before)
+    for (const { position, items: listed } of open.toSorted((a, b) => a.position - b.position)) {
+      const left = listed.filter(({ name }) => !isDoneIn(name))
+      const next = left.find(({ name }) => !running.has(name) && !isWaiting(name))
+      if (next) return next
+      if (left.length === 0 && unreported.length === 0 && reported === doneChanges.length) return tasks[position]
+    }
+    return undefined
+  }
+
+  /** Calls `forEach` again after an edit by a person. No task is in progress then. */
+  const closeLists = (): void => {
+    for (const { items: listed } of lists.values()) for (const { name } of listed) waiting.delete(name)
+    lists.clear()
+    recount()
   }
 
   const offer = (position: number | undefined): void => {
@@ -77,6 +121,7 @@ export function taskScheduler(
   const recount = (): void => {
     done.clear()
     for (const { name } of tasks) if (isDoneIn(name)) done.add(name)
+    for (const name of done) lists.delete(name)
     missing = tasks.map((task) => [...dependencies(task)].filter((name) => !done.has(name)).length)
     barrier = 0
     while (isPassed(tasks[barrier])) barrier += 1
@@ -85,6 +130,7 @@ export function taskScheduler(
 
   const noteDone = (name: string): void => {
     done.add(name)
+    lists.delete(name)
     for (const position of dependents.get(name) ?? []) {
       missing[position] = (missing[position] as number) - 1
       offer(position)
@@ -105,6 +151,9 @@ export function taskScheduler(
     if (!names.every(isDoneIn)) recount()
     else for (const name of names) if (!done.has(name)) noteDone(name)
     for (const name of waiting.keys()) if (wasInvalidated(state, name)) resume(name)
+    if (state.touched === touched) return
+    touched = state.touched
+    if (lists.size > 0) closeLists()
   }
 
   for (const [position, task] of tasks.entries()) {
@@ -122,11 +171,19 @@ export function taskScheduler(
       if (answers < countAnswers(state)) for (const name of waiting.keys()) offer(positions.get(name))
       answers = countAnswers(state)
       for (let position = ready.at(-1); position !== undefined; position = ready.at(-1)) {
-        if (canStart(position)) return tasks[position]
+        if (canStart(position)) return nextOfLists(position) ?? tasks[position]
         ready.pop()
       }
-      return undefined
+      return nextOfLists(tasks.length)
     },
+    openList(task, listed) {
+      lists.set(task.name, { position: positions.get(task.name) ?? 0, items: listed })
+      for (const item of listed) {
+        items.set(item.name, item)
+        if (isDoneIn(item.name)) unreported.push(item)
+      }
+    },
+    isOpen: ({ name }) => lists.has(name),
     begin: ({ name }) => void waiting.delete(name),
     wait: ({ name }) => void waiting.set(name, countAnswers(state)),
     continue: resume,
@@ -135,9 +192,10 @@ export function taskScheduler(
       return [...waiting.keys()]
     },
     changed() {
-      const found = reported === undefined ? tasks : tasksNamed(crew, doneChanges.slice(reported))
+      const names = doneChanges.slice(reported ?? doneChanges.length)
+      const found = reported === undefined ? tasks : tasksNamed(crew, names)
       reported = doneChanges.length
-      return found
+      return [...found, ...unreported.splice(0), ...names.flatMap((name) => items.get(name) ?? [])]
     },
   }
 }

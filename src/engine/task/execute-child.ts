@@ -8,7 +8,8 @@ import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath, childAddress, childRunId } from '../../journal/paths.ts'
 import { taskFailures } from '../../journal/state/tally.ts'
-import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
+import { type AttemptState, type RunState } from '../../journal/state/state.ts'
+import { spentByModel } from '../../journal/state/spent.ts'
 import { namesWords } from '../../text/words.ts'
 import { parseValue } from '../../schema/answer-schema.ts'
 import type {
@@ -23,6 +24,7 @@ import type {
 import type { Life, ParentContext, ActiveAttempt } from '../life.ts'
 import { askToRaise, checkBudget, limitFailureReason, LimitReached, treeStates } from '../limits/budget.ts'
 import { withChildAddress, decisionsWithin, pastNames, refusesDecisions } from '../run/compare-tasks.ts'
+import { childFork } from '../plan/child-fork.ts'
 import { createRun, type NewRun } from '../run/create-run.ts'
 import { outputMaker, contextFor, currentAttempt } from '../run/task-context.ts'
 import { childIncarnation } from '../../read/incarnation.ts'
@@ -64,7 +66,7 @@ export async function executeChild(
   if (state?.woken) life.mailBelow.notify()
   if (state?.status !== 'completed') return 'suspended'
   const account = await childAccount(life, [task.name], state)
-  const output = nestedCrewOutput(child, state)
+  const output = child.crew.flow ? flowOutput(state) : nestedCrewOutput(child, state)
   const failures = taskFailures(state)
   if (!output && failures.length > 0) {
     const failed = namesWords(failures.map((failure) => failure.task))
@@ -85,6 +87,12 @@ export async function executeChild(
   const more = failures.length > 0 ? { failures } : {}
   await life.append([{ type: 'task.completed', path: attempt.path, ...result, ...account, ...more }])
   return 'completed'
+}
+
+function flowOutput({ value = null }: RunState): Pick<StoredOutput, 'raw' | 'structured' | 'within'> {
+  return typeof value === 'string'
+    ? { raw: value, structured: false }
+    : { raw: JSON.stringify(value), structured: true }
 }
 
 /** Returns the output of a nested crew, which is that of its last task with an output. */
@@ -139,13 +147,16 @@ export async function openChildRun(
   if (await engine.store.row(run)) return resume()
   const calls = await earlierChildCalls(engine, state, childAddress(attempt.task, attempt.path))
   const { origin: ownOrigin, ...parts } = await make()
+  const forked = await childFork(engine, state, crew, attempt, parts.inputs)
   const origin = {
     ...ownOrigin,
+    ...forked?.origin,
     ...(calls.length > 0 ? { calls } : {}),
     ...(state.effects ? { effects: state.effects } : {}),
   }
   const incarnation = childIncarnation(state, attempt.path)
-  const hold = await createRun(engine, crew, { run, incarnation, ...parts, origin }, tree)
+  const { entries = [] } = forked ?? {}
+  const hold = await createRun(engine, crew, { run, incarnation, ...parts, origin, entries }, tree)
   return hold ? { state: hold.state, hold } : resume()
 }
 

@@ -6,7 +6,7 @@ import { defined } from '../../base/options.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import { taskInPath } from '../../journal/paths.ts'
-import type { AttemptState, TurnState } from '../../journal/state/state.ts'
+import type { AttemptState, CallState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { FailedByAnswer, completeCalls } from '../calls/complete-calls.ts'
@@ -16,7 +16,7 @@ import { checkResult, reviewByPerson, type TaskResult } from './judge-output.ts'
 import type { Life } from '../life.ts'
 import { deadline, TimeUp } from '../limits/time.ts'
 import { contextFor, currentAttempt } from '../run/task-context.ts'
-import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
+import { failByPerson, failTask, schemaFailure, thrownError } from './fail-task.ts'
 import { runCode, Interruption, openFunctionCall, runningCode, type RunningCode } from './function-call.ts'
 import { cancelUnusedChildren, unfinishedAccount, unfinishedChildren } from './kickoff-child.ts'
 
@@ -78,11 +78,13 @@ async function callFunction(
   let thrown: unknown
   using time = deadline(life.engine.world, code.maxSeconds, life.signal, () => life.engine.store.outageMs())
   const call = openFunctionCall(life, task, path, time.signal)
-  const tool = functionTool(code, planned, async (context) => {
+  const restarts = life.state.tasks.get(task.name)?.restarts?.length
+  const recordedCall = (): CallState | undefined => life.state.attempts.get(path)?.turns[0]?.calls[0]
+  const tool = functionTool(code, { ...planned, restarts }, recordedCall, async (context, changed) => {
     const outer = runningCode() as RunningCode
     try {
       const returned = await runCode({ ...outer, call }, () =>
-        code.run({ ...context, inputs, outputs, missing, ...defined({ feedback }) }),
+        code.run({ ...context, inputs, outputs, missing, ...defined({ feedback }) }, changed),
       )
       await call.end()
       await cancelUnusedChildren(call)
@@ -125,7 +127,12 @@ async function callFunction(
       outcome && 'unreadable' in outcome
         ? `its result is not JSON at ${problem}; return text, numbers, lists or plain objects`
         : problem
-    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown, stack: recorded?.stack })
+    throw await failTask(work, {
+      code: 'TASK_FAILED',
+      message,
+      cause: thrown ?? (recorded?.thrown && thrownError(message, recorded.thrown)),
+      stack: recorded?.stack,
+    })
   }
   if (!checked.ok) throw await failTask(work, schemaFailure(checked.reason))
   return { attempt, result: checked.result, ended: completes ? ended : undefined }
@@ -146,28 +153,45 @@ function functionAttempt(life: Life, task: TaskDefinition): AttemptState | Funct
 }
 
 function functionTool(
-  { effect, settle }: FunctionDefinition,
-  { path, fingerprint, carries }: Pick<AttemptState, 'path' | 'fingerprint' | 'carries'>,
-  run: (context: ToolContext) => unknown,
+  { effect, settle, approval, input }: FunctionDefinition,
+  {
+    path,
+    fingerprint,
+    carries,
+    restarts,
+  }: Pick<AttemptState, 'path' | 'fingerprint' | 'carries'> & {
+    readonly restarts: number | undefined
+  },
+  recorded: () => CallState | undefined,
+  run: (context: ToolContext, changed: Json | undefined) => unknown,
 ): Tool {
   return {
     // the recorded name, even if the task was renamed since
     name: taskInPath(path),
     description: '',
     effect,
-    schema: anything,
+    schema: changeableInput(recorded, input),
     settles: settle !== undefined,
-    approval: () => false,
-    run: (_, context) => run(context),
+    approval: () => approval?.() ?? false,
+    run: (_, context) => run(context, recorded()?.input),
     // a digest of everything that the function depends on, not only of the inputs
-    key: () => digest(carries ? [fingerprint, carries.message] : fingerprint),
-    settle: (idempotencyKey) => settle?.(idempotencyKey),
+    key: () => digest(carries ? [fingerprint, carries.message] : restarts ? [fingerprint, restarts] : fingerprint),
+    settle: (idempotencyKey) => settle?.(idempotencyKey, recorded()?.input),
   }
 }
 
-const anything: AnswerSchema = {
-  json: {},
-  asked: {},
-  unwrap: (answer: Json) => answer,
-  validate: async (value: Json) => ({ ok: true, value }),
+const notChangeable =
+  'it can only be approved as it is, since the function receives the inputs of the run; answer without input'
+
+/** Accepts the recorded input, and what a person may change it to. */
+function changeableInput(recorded: () => CallState | undefined, input: FunctionDefinition['input']): AnswerSchema {
+  return {
+    json: {},
+    asked: {},
+    unwrap: (answer) => answer,
+    async validate(value) {
+      if (digest(value) === digest(recorded()?.request.input ?? value)) return { ok: true, value }
+      return input ? input.validate(value) : { ok: false, reason: notChangeable }
+    },
+  }
 }

@@ -69,7 +69,7 @@ function agentAttempt(life: Life, task: TaskDefinition): AttemptState {
     fingerprint: kept?.fingerprint ?? fingerprint,
     agent: task.agent.title(state.inputs),
   }
-  const carries = kept && { path: kept.path, message: revisionMessage(kept) }
+  const carries = kept ? { path: kept.path, message: revisionMessage(kept) } : task.carries
   life.note([{ type: 'task.started', path: next, ...pinned, ...defined({ carries }), ...because }])
   return state.attempts.get(next) as AttemptState
 }

@@ -1,11 +1,13 @@
 // Failures of tasks. A failure ends the attempt and is journaled before it is reported; a resume starts a new attempt.
 import { defined } from '../../base/options.ts'
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
-import type { NewEntry } from '../../journal/entries.ts'
+import type { Failure, NewEntry } from '../../journal/entries.ts'
+import { parseObject, throughJson } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import { onceCalls } from '../calls/once.ts'
-import type { Life, ActiveAttempt } from '../life.ts'
+import { maxBackoffSeconds, type TaskDefinition } from '../definition.ts'
+import type { Life } from '../life.ts'
 import { callsOfOpenChildren } from './children.ts'
 
 export interface TaskFailure {
@@ -19,17 +21,56 @@ export interface TaskFailure {
   readonly entries?: readonly NewEntry[]
 }
 
+interface FailingWork {
+  readonly life: Life
+  readonly task: Pick<TaskDefinition, 'name' | 'stepRetries'>
+}
+
 /** Records the failure and returns the error to throw. */
 export async function failTask(
-  { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
+  { life, task }: FailingWork,
   { code, message, cause, stack, entries = [] }: TaskFailure,
 ): Promise<RepriseError> {
   const path = life.state.tasks.get(task.name)?.attempts.at(-1) ?? task.name
   const error = new RepriseError(code, message, { runId: life.state.run, task: task.name, cause })
   const final = (await continuesWithout(life, task.name, error)) ? { final: true as const } : {}
-  const failure = { code, message, ...defined({ stack }) }
-  await life.append([...entries, { type: 'task.failed', path, error: failure, ...final }])
+  const failure = { code, message, ...defined({ stack }), ...(life.state.flow ? thrownMembers(cause) : {}) }
+  const retry = await stepRetry(life, task)
+  await life.append([...entries, { type: 'task.failed', path, error: failure, ...final, ...retry }])
   return error
+}
+
+/** When a failed step of a flow is tried again, if it is. */
+async function stepRetry(
+  { state, engine }: Life,
+  { name, stepRetries }: FailingWork['task'],
+): Promise<{ readonly retryAt?: string }> {
+  const failures = state.tasks.get(name)?.failures ?? 0
+  if (!stepRetries || failures >= stepRetries.times) return {}
+  const seconds = Math.min(stepRetries.backoff * 2 ** failures, maxBackoffSeconds)
+  return { retryAt: new Date((await engine.store.now()) + seconds * 1_000).toISOString() }
+}
+
+/** The error that user code threw before a kill. */
+export function thrownError(message: string, { name = 'Error', data }: Pick<Failure, 'name' | 'data'>): Error {
+  return Object.assign(new Error(message), data, { name })
+}
+
+/** The name and members of an error that user code threw, by which the function of a flow can recognise it. */
+export function thrownMembers(cause: unknown): Pick<Failure, 'name' | 'data'> {
+  if (!(cause instanceof Error) || RepriseError.isInstance(cause)) return {}
+  const { name } = cause
+  const known = new Set(['name', 'message', 'stack', 'cause', 'errors'])
+  const own = Object.fromEntries(Object.entries(cause).filter(([member]) => !known.has(member)))
+  const json = throughJson(own, 'error')
+  const text = json.ok && Object.keys(own).length > 0 ? redact(JSON.stringify(json.value)) : undefined
+  const data = text === undefined ? undefined : (parseObject(text) as Failure['data'])
+  return { ...(name === 'Error' ? {} : { name }), ...(data ? { data } : {}) }
+}
+
+/** Whether an error is a failure of the task itself. */
+export function isTaskError({ code }: RepriseError): boolean {
+  return taskErrors.has(code)
 }
 
 /** Failures of the task itself. Other errors, of the store or of callbacks, would hit the next task as well. */
@@ -77,9 +118,15 @@ export function failureMessage(reason: string, tasks: readonly string[] = []): s
   return within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
 }
 
-export function failByPerson(work: Pick<ActiveAttempt, 'life' | 'task'>, reason: string): Promise<RepriseError> {
+export function failByPerson(work: FailingWork, reason: string): Promise<RepriseError> {
+  const { code, reason: message, cause } = failureByPerson(work.life.state.run, reason)
+  return failTask(work, { code, message, cause })
+}
+
+/** The error of a run that a person failed. */
+export function failureByPerson(runId: string, reason: string): RepriseError {
   const cause = new DecidedByPerson(reason)
-  return failTask(work, { code: 'TASK_FAILED', message: `a person's answer failed it: ${reason}`, cause })
+  return new RepriseError('TASK_FAILED', `a person's answer failed it: ${reason}`, { runId, cause })
 }
 
 /** The cause of a failure that a person decided. Such a failure is not retried. */

@@ -5,6 +5,7 @@
 // pending. Once no other kickoff of the function is in progress, the call is interrupted, and the parent is suspended
 // too. When the child can continue, the function is called again, and its completed kickoffs are read back.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { RepriseError } from '../../base/errors.ts'
 import { functionCallPath } from '../../journal/paths.ts'
 import type { TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
@@ -16,6 +17,8 @@ export interface RunningCode {
   readonly what: string
   /** Ids of the runs that it kicked off and that are not child runs. */
   readonly uncounted: Set<string>
+  /** The function of a flow, outside of steps: it is called again in every process that continues the run. */
+  readonly isFlow?: boolean
   /** Function tasks only: their kickoffs become child runs. */
   readonly call?: FunctionCall
 }
@@ -72,6 +75,14 @@ export function functionCall(): FunctionCall | undefined {
 /** Calls user code in the asynchronous context of `code`. */
 export function runCode<T>(code: RunningCode | undefined, work: () => T): T {
   return running.run(code, work)
+}
+
+/** Throws OPTION_INVALID in the function of a flow, outside of its steps: what it starts there, it starts again. */
+export function refuseOutsideSteps(what: string): void {
+  const code = runningCode()
+  if (!code?.isFlow) return
+  const words = `${code.what} starts ${what} outside of its steps, and would start it again whenever its run continues; use flow.run(crew, inputs)`
+  throw new RepriseError('OPTION_INVALID', words, { runId: code.life.state.run })
 }
 
 /** Records a run that user code starts as one whose usage is not counted. Does nothing outside of a run's code. */

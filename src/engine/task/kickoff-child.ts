@@ -63,8 +63,8 @@ function withoutRun(id: string, run: string): string {
   return id.startsWith(run) ? id.slice(run.length).replace(/^[-_.:/ ]+/, '') : id
 }
 
-/** Makes a string usable in a path: escapes special characters and limits the length. */
-function pathSafe(text: string): string {
+/** Makes a string usable in a path or a name: escapes special characters, and limits the length to 80. */
+export function pathSafe(text: string): string {
   const plain = text.replaceAll(/[%/#\u0000-\u001f\u007f]/g, encodeURIComponent)
   return plain.length <= 80 ? plain : `${plain.slice(0, 60).toWellFormed()}~${digest(text).slice(0, 12)}`
 }

@@ -35,7 +35,14 @@ export const usage: Shape = object({
   cacheWrite: optionalAmount,
   reasoning: optionalAmount,
 })
-export const failure: Shape = object({ code: text, message: text, stack: optional(text) })
+export const failure: Shape = object({
+  code: text,
+  message: text,
+  stack: optional(text),
+  name: optional(text),
+  data: optional(record(json)),
+})
+export const thrown: Shape = object({ name: optional(text), data: optional(record(json)) })
 export const texts: Shape = list(text)
 export const effect: Shape = one('read', 'idempotent', 'once')
 export const taskFailures: Shape = list(object({ task: text, error: failure, skipped: texts }))
@@ -43,7 +50,12 @@ const optionalText = optional(text)
 export const fingerprint: Shape = record(text)
 export const failedTries: Shape = list(object({ at: text, error: text, usage: optional(usage) }))
 export const outputPlace: Shape = object({ run: text, incarnation: text, seq: amount })
-export const limit: Shape = object({ tokens: optionalAmount, cost: optionalAmount, seconds: optionalAmount })
+export const limit: Shape = object({
+  tokens: optionalAmount,
+  cost: optionalAmount,
+  seconds: optionalAmount,
+  steps: optionalAmount,
+})
 export const declaredTasks: Shape = list(
   object({ name: text, id: text, description: text, expectedOutput: optional(text), agent: optional(text) }),
 )
@@ -61,6 +73,7 @@ export const output: Shape = object({
   uncounted: optional(texts),
   failures: optional(taskFailures),
 })
+export const listedItems: Shape = list(object({ key: text, item: json }))
 const sentPart = choice('type', {
   text: { text },
   file: both(
@@ -104,14 +117,6 @@ export const handEdit: Shape = object({ missing: list(amount), changed: list(amo
 const file = object({ hash: text, name: text, mediaType: text, bytes: amount })
 const pinnedText = list(either(text, object({ output: amount, digest: text })))
 const providerTool = object({ id: text, args: record(json), executed: optional(yes), deferred: optional(yes) })
-export const request: Shape = object({
-  instructions: text,
-  message: pinnedText,
-  files: optional(list(file)),
-  tools: list(object({ name: text, description: text, schema: json, provider: optional(providerTool) })),
-  model: text,
-  settings: record(json),
-})
 const generatedFile = both(object({ mediaType: text, thought: optional(yes) }), anyOf({ base64: text, url: address }))
 export const part: Shape = choice('type', {
   text: { text },
@@ -128,6 +133,15 @@ const message = choice('role', {
   assistant: { parts: list(part) },
   tool: { results: list(object({ id: text, tool: text, outcome })) },
 })
+export const request: Shape = object({
+  instructions: text,
+  history: optional(list(message)),
+  message: pinnedText,
+  files: optional(list(file)),
+  tools: list(object({ name: text, description: text, schema: json, provider: optional(providerTool) })),
+  model: text,
+  settings: record(json),
+})
 export const conversation: Shape = object({ first: pinnedText, files: optional(list(file)), rest: list(message) })
 const questionFields = { id: text, path: text, text }
 export const question: Shape = choice('kind', {
@@ -135,6 +149,7 @@ export const question: Shape = choice('kind', {
   call: { ...questionFields, tool: text, input: json, key: text, earlier: onceCalls },
   doubt: { ...questionFields, tool: text, input: json, key: text, calledAt: text, owner },
   limit: { ...questionFields, limit, spent: usage },
+  value: { ...questionFields, schema: json },
 })
 export const answer: Shape = choice('decision', {
   approve: {},
@@ -146,5 +161,6 @@ export const answer: Shape = choice('decision', {
   run: {},
   happened: { result: json },
   raise: { to: limit },
+  answer: { value: json },
 })
 export const by: Shape = optional(text)

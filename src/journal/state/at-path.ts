@@ -7,6 +7,7 @@ import {
   parentPath,
   rootAttempt,
   taskInPath,
+  taskOfItem,
   turnPath,
   childRunId,
 } from '../paths.ts'
@@ -27,11 +28,11 @@ const noRequest: SentRequest = { instructions: '', message: '', tools: [], model
 /** The only turn of a function task, with one call: the function itself. No model is called. */
 function functionTurn(
   attempt: string,
-  { v, seq, at, token, prev, call }: EntryOf<'task.started'>,
+  { v, seq, at, token, prev, call, input }: EntryOf<'task.started'>,
   { inputs, owner }: Pick<RunState, 'inputs' | 'owner'>,
 ): TurnState {
   const path = turnPath(attempt, 1)
-  const request = { type: 'call', id: '', tool: taskInPath(attempt), input: inputs } as const
+  const request = { type: 'call', id: '', tool: taskInPath(attempt), input: input ?? inputs } as const
   const envelope = { v, seq, at, token, prev, type: 'model.replied', path } as const
   const reply = { ...envelope, startedAt: at, parts: [request], usage: noUsage, finish: 'code' }
   const functionCall: CallState = { path: functionCallPath(attempt), request, times: 0, questions: [] }
@@ -129,13 +130,46 @@ export function taskNameAt({ attempts }: Pick<RunState, 'attempts'>, path: strin
   return attempts.get(rootAttempt(path))?.task ?? taskInPath(path)
 }
 
-/** The task of a path. Adds it if the entry that declared it was removed by hand. */
+/**
+ * The task of a path. Adds it if it is an item that isn't listed yet, or the entry that declared it was removed by
+ * hand.
+ */
 export function taskAt(state: RunState, path: string | undefined): TaskState {
   const name = taskNameAt(state, path ?? '')
   let task = state.tasks.get(name)
-  if (!task)
+  if (!task) {
     state.tasks.set(name, (task = { name, id: '', description: '', status: 'pending', attempts: [], nested: [] }))
+    fileItem(state, task)
+  }
   return task
+}
+
+/** The items of a task, in the order of its list; empty for a task without `forEach`. */
+export function itemsOf({ tasks }: Pick<RunState, 'tasks'>, { items = [] }: Pick<TaskState, 'items'>): TaskState[] {
+  return items.flatMap((name) => tasks.get(name) ?? [])
+}
+
+/** Files a task that no entry declared with the task whose item it is, if its name says so. */
+function fileItem(state: RunState, item: TaskState): void {
+  const of = state.flow ? undefined : taskOfItem(item.name)
+  const list = of === undefined ? undefined : state.tasks.get(of)
+  if (!list) return
+  Object.assign(item, { of: list.name, description: list.description })
+  list.items = [...(list.items ?? []), item.name]
+  placeItems(state, list)
+}
+
+/** Puts the items of a task right after it. */
+export function placeItems(state: RunState, list: TaskState): void {
+  const before = state.tasks
+  const items = itemsOf(state, list)
+  const own = new Set<TaskState>(items)
+  state.tasks = new Map()
+  for (const [name, task] of before) {
+    if (own.has(task)) continue
+    state.tasks.set(name, task)
+    if (task === list) for (const item of items) state.tasks.set(item.name, item)
+  }
 }
 
 export function callAt(state: RunState, path: string | undefined): CallState | undefined {
@@ -170,6 +204,7 @@ export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): Att
     startedAt: entry.at,
     ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
     ...(entry.child ? { child: childRunId(state.run, path) } : {}),
+    ...(entry.input === undefined ? {} : { input: entry.input }),
     // void: the request refers to an output that was removed by hand, so the attempt can't continue
     status: isWhole ? 'open' : 'void',
     accepted: [],
@@ -190,7 +225,7 @@ export function iterationLimits(
   const chain = [attempt]
   for (let before = attempt.carries; before; before = chain.at(-1)?.carries) {
     const carried = state.attempts.get(before.path)
-    if (!carried) break
+    if (carried?.task !== attempt.task) break
     chain.push(carried)
   }
   const within = task.nested.filter((path) => chain.some((one) => path.startsWith(`${one.path}/`)))

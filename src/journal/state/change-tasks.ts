@@ -6,7 +6,8 @@ import type { RunState, TaskState, QuestionState, AttemptState } from './state.t
 import { ownMember } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
 import { inputAsText } from '../files.ts'
-import { taskNameAt } from './at-path.ts'
+import { taskOfItem, itemName } from '../paths.ts'
+import { itemsOf, taskNameAt } from './at-path.ts'
 import { isDone, untallySkipped } from './tally.ts'
 
 export function applyTaskChanges(state: RunState, { at, tasks, changes }: EntryOf<'run.resumed'>): void {
@@ -42,10 +43,13 @@ export function withTaskChanges(state: RunState, changes: TaskListChanges | unde
 }
 
 /** Renames tasks. Paths keep the old name, since entries are found by path and child runs are named after it. */
-function renameTasks(state: RunState, renamed: NonNullable<TaskListChanges['renamed']>): void {
+export function renameTasks(state: RunState, renamed: NonNullable<TaskListChanges['renamed']>): void {
   const names = new Map(Object.entries(renamed))
+  for (const [old, now] of names)
+    for (const item of state.tasks.values())
+      if (item.of === old) names.set(item.name, now + item.name.slice(old.length))
   const targets = new Set(names.values())
-  const newName = (name: string): string => names.get(name) ?? name
+  const newName = (name: string): string => names.get(name) ?? newItemName(state, names, name)
   const withNewName = <C extends { readonly task: string }>(record: C): C => ({
     ...record,
     task: renamedPlace(record.task, newName),
@@ -57,10 +61,19 @@ function renameTasks(state: RunState, renamed: NonNullable<TaskListChanges['rena
     if (task.childCalls) task.childCalls = task.childCalls.map(withNewName)
     if (task.lostBefore) task.lostBefore = withNewName(task.lostBefore)
     if (task.failed) task.failed = task.failed.map(newName)
+    if (task.items) task.items = task.items.map(newName)
+    if (task.of !== undefined) task.of = newName(task.of)
   }
   for (const attempt of state.attempts.values()) attempt.task = newName(attempt.task)
   state.inheritedCalls = state.inheritedCalls.map(withNewName)
   if (state.plan) state.plan = state.plan.map(withNewName)
+}
+
+/** The name of an item of which only calls are known, which the run inherited. */
+function newItemName({ tasks, flow }: RunState, names: ReadonlyMap<string, string>, name: string): string {
+  const of = flow || tasks.has(name) ? undefined : taskOfItem(name)
+  const now = of === undefined ? undefined : names.get(of)
+  return now === undefined ? name : itemName(now, name.slice((of ?? '').length + 1, -1))
 }
 
 /** `post/pay` for `book/pay` if book was renamed to post. */
@@ -76,6 +89,10 @@ export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): v
     const known = before.get(declared.name)
     if (known) delete known.removed
     state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
+    for (const item of known ? itemsOf({ tasks: before }, known) : []) {
+      delete item.removed
+      state.tasks.set(item.name, item)
+    }
   }
   // a task that is no longer declared but has a record stays readable, after the others
   for (const [name, task] of before) {
@@ -116,8 +133,12 @@ export function taskTexts(
 
 // Giving up and starting over.
 
-/** Gives up the open attempts of a task, and its questions. */
+/** Gives up the open attempts of a task and its items, and their questions. */
 export function voidAttempts(state: RunState, task: TaskState): void {
+  for (const one of [task, ...itemsOf(state, task)]) voidOwnAttempts(state, one)
+}
+
+function voidOwnAttempts(state: RunState, task: TaskState): void {
   for (const path of [...task.attempts, ...task.nested]) {
     const attempt = state.attempts.get(path)
     if (attempt?.status === 'open' || attempt?.status === 'refused') attempt.status = 'void'
@@ -138,9 +159,10 @@ export function withdrawQuestion(state: RunState, asked: QuestionState): void {
   state.unanswered.delete(asked)
 }
 
-/** Makes a task start over. */
-export function restartTask(state: RunState, task: TaskState): void {
-  voidAttempts(state, task)
+/** Makes a task start over, with all of its items unless `keepsItems`. */
+export function restartTask(state: RunState, task: TaskState, keepsItems = false): void {
+  if (!keepsItems) for (const item of itemsOf(state, task)) restartTask(state, item)
+  voidOwnAttempts(state, task)
   // results that its tools cached are not used again either
   for (const [key, { path }] of state.cached) if (taskNameAt(state, path) === task.name) state.cached.delete(key)
   delete task.offered
@@ -148,6 +170,16 @@ export function restartTask(state: RunState, task: TaskState): void {
   task.status = 'pending'
   forgetOutput(task)
   undoSkips(state, task)
+  reopenList(state, task)
+}
+
+/** Has the list of an item made again, since the item has another output or starts over. */
+export function reopenList(state: RunState, { of }: TaskState): void {
+  const list = of === undefined ? undefined : state.tasks.get(of)
+  if (!list || list.status === 'pending' || list.status === 'running') return
+  list.status = 'pending'
+  forgetOutput(list)
+  undoSkips(state, list)
 }
 
 /** Removes the output and everything recorded about it. */
@@ -162,6 +194,7 @@ export function forgetOutput(task: TaskState): void {
   delete task.error
   delete task.final
   delete task.failed
+  delete task.timedOut
 }
 
 /** Undoes the skips that a failed task caused, since it has an output after all or starts over. */
@@ -237,7 +270,8 @@ export function excludeEntries(list: readonly number[], excluded: readonly numbe
 
 /** Call it after the last entry: a run whose journal lacks the completion of a task isn't completed any more. */
 export function finishFold(state: RunState): RunState {
-  if (state.status === 'completed' && isHandEdited(state) && unfinishedTasks(state).length > 0) {
+  if (state.status !== 'completed' || !isHandEdited(state)) return state
+  if ((state.flow ? tasksToRedo(state) : unfinishedTasks(state)).length > 0) {
     state.status = 'suspended'
     state.suspended = { reason: 'edited' }
   }
@@ -261,9 +295,12 @@ export function tasksToRedo(state: RunState): TaskState[] {
 /** The entry that started the conversation of an attempt, perhaps in an earlier attempt. */
 function conversationStart(state: RunState, attempt: AttemptState | undefined): number {
   const carried = attempt?.carries && state.attempts.get(attempt.carries.path)
-  return carried ? conversationStart(state, carried) : (attempt?.seq ?? Infinity)
+  return carried && carried.task === attempt.task ? conversationStart(state, carried) : (attempt?.seq ?? Infinity)
 }
 
 function unfinishedTasks(state: RunState): TaskState[] {
-  return [...state.tasks.values()].filter((task) => !task.removed && !isDone(task))
+  const isUnfinished = (task: TaskState): boolean =>
+    // the function of a flow goes on after a failed step. A step that it left may lack its completion
+    state.flow ? task.status === 'running' || task.status === 'left' : !isDone(task)
+  return [...state.tasks.values()].filter((task) => !task.removed && isUnfinished(task))
 }

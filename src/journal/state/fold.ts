@@ -47,6 +47,10 @@ export function emptyState(run = ''): RunState {
     lastStep: 0,
     missing: [],
     changed: [],
+    steps: 0,
+    lastAfter: 0,
+    events: new Map(),
+    eventIds: new Set(),
   }
 }
 

@@ -15,9 +15,9 @@ export interface AskingTask {
   /** With the inputs of the run in place of the placeholders. */
   readonly description: string
   readonly agent: string | undefined
-  /** The inputs of the run. */
+  /** The inputs of the run. Empty for a flow: its question says what it is about. */
   readonly inputs: { readonly [name: string]: Json }
-  /** The outputs of the run's other completed tasks, in the order of the crew. */
+  /** The outputs of the run's other completed tasks, in the order of the crew. Empty for a flow, like `inputs`. */
   readonly outputs: readonly { readonly task: string; readonly raw: string }[]
 }
 
@@ -41,15 +41,16 @@ export function openQuestions(state: RunState): OpenQuestion[] {
 /** Describes the task that `path` belongs to. `at`: with the outputs at that time instead of now. */
 export function askingTask(state: RunState, path: string, at?: string): AskingTask {
   const name = taskNameAt(state, path)
+  const asking = { runId: state.run, crew: state.crew, task: name }
+  // a flow may have thousands of steps
+  if (state.flow) return { ...asking, description: '', agent: undefined, inputs: {}, outputs: [] }
   const { description = '', agent } = state.tasks.get(name) ?? {}
   const outputs = [...state.tasks.values()].flatMap(({ name: task, output, status, removed }) => {
     if (!output || status !== 'completed' || removed || task === name) return []
     return at !== undefined && output.completedAt > at ? [] : [{ task, raw: output.raw }]
   })
   return {
-    runId: state.run,
-    crew: state.crew,
-    task: name,
+    ...asking,
     description: fillInInputs(description, state),
     agent,
     inputs: plainInputs(state.inputs),

@@ -28,7 +28,7 @@ import type {
   DispatchedBy,
 } from '../entries.ts'
 import type { Json } from '../json.ts'
-import { isNestedAttempt } from '../paths.ts'
+import type { ReceivedEvent, Settled } from './steps.ts'
 import type { Spending, Tally } from './tally.ts'
 
 export type { ToolOutcome }
@@ -94,6 +94,30 @@ export interface RunState {
   token: number
   /** The budget from a resume or an answer. */
   budget?: Limit
+  /** The crew is a flow. */
+  flow?: boolean
+  seed?: string
+  /** Flows: the run that this one continues, and the run that continues this one. */
+  previous?: string
+  next?: string
+  /** Flows: what the function returned. */
+  value?: Json
+  /** Flows: recorded steps that the function no longer requested. */
+  left?: readonly string[]
+  /** Flows: the ids of all received events. */
+  readonly eventIds: Set<string>
+  /** Flows: the last event that was received. */
+  lastEvent?: number
+  /** The last entry in which a person edited or invalidated a task, or had failed steps of a flow executed again. */
+  touched?: number
+  /** Flows: the failed steps that a resume executes again. */
+  failedSteps?: readonly string[]
+  /** Flows: how many steps were begun in this run. */
+  steps: number
+  /** Flows: the highest `after` of any step. */
+  lastAfter: number
+  /** Flows: the received events that no step has taken yet, by entry. */
+  readonly events: Map<number, ReceivedEvent>
   /** By name, in the order of the crew. */
   tasks: Map<string, TaskState>
   /** By path: `note#1`. */
@@ -137,7 +161,8 @@ export interface QuestionState {
   withdrawn?: boolean
 }
 
-export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
+/** left: the function of the flow returned before the step was done. */
+export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped' | 'left'
 
 export interface TaskState extends DeclaredTask {
   status: TaskStatus
@@ -186,6 +211,24 @@ export interface TaskState extends DeclaredTask {
   final?: boolean
   /** The failed tasks because of which it was skipped. */
   failed?: readonly string[]
+  /** With `forEach`: the names of its items, in the order of its list. */
+  items?: readonly string[]
+  /** An item: the task that it is an item of, and its value, once that is listed. */
+  of?: string
+  item?: Json
+  /** Steps of flows: see `task.started`. */
+  after?: number
+  wait?: EntryBodies['task.started']['wait']
+  until?: string
+  settled?: Settled
+  /** Steps of flows: of the attempt that ended with an inherited failure. */
+  fingerprint?: Fingerprint
+  /** Steps of flows: its wait ended because its time was up. */
+  timedOut?: boolean
+  /** Steps of flows: how often it failed and was tried again. */
+  failures?: number
+  /** Steps of flows: the entries because of which it was executed again, since something had changed. */
+  restarts?: number[]
 }
 
 export interface AttemptState {
@@ -218,6 +261,8 @@ export interface AttemptState {
   uncounted?: string[]
   /** The result of a nested attempt. */
   answer?: string
+  /** Steps of flows: the declared input. */
+  readonly input?: Json
   /** For a nested crew or a kickoff: the child run, and its usage by model. */
   readonly child?: string
   spent?: { readonly [model: string]: Usage }
@@ -264,6 +309,8 @@ export interface CallState {
   source?: EntryBodies['tool.returned']['source']
   /** The stack in the user's code if the tool threw. */
   stack?: string
+  /** The name and members of the error that a function task or a step of a flow threw. */
+  thrown?: Pick<Failure, 'name' | 'data'>
   /** Ids of questions about this call, oldest first. */
   readonly questions: string[]
 }
@@ -295,50 +342,6 @@ export function replyText({ parts }: Pick<EntryOf<'model.replied'>, 'parts'>): s
   if (text.trim() !== '') return text
   const files = parts.flatMap((part) => (part.type === 'file' && !part.thought ? [`[file ${part.mediaType}]`] : []))
   return files.length > 0 ? files.join('\n') : text
-}
-
-/** The usage of all attempts at a task in this run. */
-export function spentOn(state: RunState, task: TaskState): Usage {
-  const sum = { ...noUsage }
-  for (const { usage } of modelCalls(state, task)) addTo(sum, usage)
-  return sum
-}
-
-/** One model call; for a child run, all its calls to one model. */
-export interface ModelCalls {
-  readonly model: string
-  readonly usage: Usage
-  readonly at: string
-  /** Made by the task's own agent, and not by a coworker, a judge or a child run. */
-  readonly own: boolean
-}
-
-/** All model calls of the attempts at a task in this run, with delegations, judges and child runs. */
-export function modelCalls(state: RunState, { attempts, nested }: TaskState): ModelCalls[] {
-  return [...attempts, ...nested].flatMap((path) => {
-    const attempt = state.attempts.get(path)
-    if (!attempt) return []
-    const { request, startedAt, turns, lost, spent = {} } = attempt
-    const own = !isNestedAttempt(path)
-    // a function's turn isn't a model call, and has no price
-    const replies = turns.map(({ reply }) => reply).filter(({ usage }) => usage.calls > 0)
-    return [
-      ...[...replies, ...lost].map(({ usage, at }) => ({ model: request.model, usage, at, own })),
-      ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at: startedAt, own: false })),
-    ]
-  })
-}
-
-/** The usage of runs, by model. */
-export function spentByModel(...states: readonly RunState[]): { [model: string]: Usage } {
-  const sums = new Map<string, MutableUsage>()
-  const calls = states.flatMap((state) => [...state.tasks.values()].flatMap((task) => modelCalls(state, task)))
-  for (const { model, usage } of calls) {
-    const sum = sums.get(model) ?? { ...noUsage }
-    sums.set(model, sum)
-    addTo(sum, usage)
-  }
-  return Object.fromEntries(sums)
 }
 
 /** Whether a run has ended. It accepts neither messages nor entries any more, unless its journal was edited by hand. */

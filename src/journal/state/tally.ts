@@ -10,7 +10,7 @@ import { type AttemptState, type RunState, type TaskState, addTo, noUsage, type 
 export interface Tally {
   /** Declared tasks that are done, except failed ones. */
   done: number
-  /** Failed tasks that the run, or a nested crew, continued without. */
+  /** Failed tasks that the run, or a nested crew, continued without. Flows: failed steps. */
   failures: number
   /** Tasks that the crew no longer declares. */
   removed: number
@@ -34,16 +34,35 @@ export function applyAndTally(
   const { path = '' } = entry
   const name = taskNameAt(state, path)
   const known = state.tasks.get(name)
+  if (known?.items || 'items' in entry) return applyToList(state, entry, row)
+  const list = known?.of === undefined ? undefined : state.tasks.get(known.of)
+  const listed = list && countsOf(list)
   const before = known ? countsOf(known) : noCounts
   row.apply(state, entry)
   const task = known ?? state.tasks.get(name)
   if (!task) return
-  const after = countsOf(task)
-  if (after.isDone !== before.isDone) tally.doneChanges.push(name)
-  tally.done += after.done - before.done
-  tally.failures += after.failures - before.failures
+  if (list && listed) noteCounts(tally, list, listed)
+  noteCounts(tally, task, before)
   if (!isNestedAttempt(path)) tallyCrew(state, task)
   else if (row.startsChild?.(entry)) tally.crews.add(name)
+}
+
+/** Notes how the counts of a task have changed. */
+function noteCounts(tally: Tally, task: TaskState, before: Counts): void {
+  const after = countsOf(task)
+  if (after.isDone !== before.isDone) tally.doneChanges.push(task.name)
+  tally.done += after.done - before.done
+  tally.failures += after.failures - before.failures
+}
+
+/** Applies an entry about a task with `forEach`, which may change its items as well. */
+function applyToList(state: RunState, entry: Entry, row: Pick<EntryRow<EntryType>, 'apply'>): void {
+  const doneTasks = (): Set<string> =>
+    new Set([...state.tasks.values()].flatMap((task) => (isDone(task) ? [task.name] : [])))
+  const before = doneTasks()
+  row.apply(state, entry)
+  state.tally.doneChanges.push(...before.symmetricDifference(doneTasks()))
+  tallyAll(state)
 }
 
 /** Counts all tasks again, after an entry that may have changed any of them. */
@@ -77,10 +96,12 @@ interface Counts {
 const noCounts: Counts = { isDone: false, done: 0, failures: 0 }
 
 function countsOf(task: TaskState): Counts {
-  const { removed, final, output } = task
+  const { removed, final, output, status, after } = task
   const done = isDone(task)
   if (removed) return { ...noCounts, isDone: done }
-  return { isDone: done, done: done && !final ? 1 : 0, failures: final ? 1 : (output?.failures?.length ?? 0) }
+  // a flow may go on after any failure
+  const failed = final || (status === 'failed' && after !== undefined)
+  return { isDone: done, done: done && !final ? 1 : 0, failures: failed ? 1 : (output?.failures?.length ?? 0) }
 }
 
 /** Counts a skipped task as not done any more. */

@@ -1,7 +1,20 @@
 // Entries about the run as a whole: its status, the processes that work on it, and what it waits for.
 import { defined } from '../../base/options.ts'
 import type { EntryOf } from '../entries.ts'
-import { amount, json, list, object, one, optional, priority, record, text, time, yes } from '../check/shapes.ts'
+import {
+  amount,
+  anything,
+  json,
+  list,
+  object,
+  one,
+  optional,
+  priority,
+  record,
+  text,
+  time,
+  yes,
+} from '../check/shapes.ts'
 import {
   by,
   declaredTasks,
@@ -25,6 +38,7 @@ import {
   noteLostEntries,
 } from '../state/change-tasks.ts'
 import { markWoken, type RunState } from '../state/state.ts'
+import { closeFlow, retrySteps } from '../state/steps.ts'
 import { byWhom, type EntryRows } from './entry-row.ts'
 
 export const runRows: EntryRows<'run'> = {
@@ -52,6 +66,9 @@ export const runRows: EntryRows<'run'> = {
       priority: optional(priority),
       through: optional(text),
       module: optional(object({ file: text, export: optional(text) })),
+      flow: optional(yes),
+      seed: optional(text),
+      previous: optional(text),
       by,
     },
     status: ({ queued }) => (queued ? 'queued' : 'running'),
@@ -69,6 +86,8 @@ export const runRows: EntryRows<'run'> = {
       if (queued) state.forWorkers = true
       const { notBefore, trials, through, parent, effects, plan, reuse, module, given } = entry
       Object.assign(state, defined({ notBefore, trials, through, parent, effects, plan, reuse, module, given }))
+      const { flow, seed, previous } = entry
+      Object.assign(state, defined({ flow, seed, previous }))
       declareTasks(state, entry.tasks)
       for (const lost of entry.lost ?? []) {
         const task = state.tasks.get(lost.task)
@@ -86,6 +105,7 @@ export const runRows: EntryRows<'run'> = {
       changes: optional(taskChanges),
       edited: optional(handEdit),
       budget: optional(limit),
+      retry: optional(texts),
       by,
     },
     status: 'running',
@@ -116,6 +136,7 @@ export const runRows: EntryRows<'run'> = {
       }
       if (entry.edited) recordEdit(state, entry.edited)
       applyTaskChanges(state, entry)
+      if (state.flow) return entry.retry && retrySteps(state, entry.seq, entry.retry)
       for (const task of state.tasks.values()) if (task.status === 'failed' && !task.final) task.status = 'pending'
     },
   },
@@ -127,20 +148,22 @@ export const runRows: EntryRows<'run'> = {
       children: optional(texts),
       to: optional(text),
       arrived: optional(yes),
+      until: optional(time),
     },
     status: 'suspended',
     listed: true,
     progress: true,
     log: (entry) => {
-      const { reason, through, orphaned } = entry
+      const { reason, through, orphaned, until } = entry
       if (reason === 'moved') return movedWords(entry)
       if (reason === 'takeovers') return `suspended: it ${givenUpReason}`
-      const what = `suspended: ${reason}${through === undefined ? '' : ` ${through}`}`
+      const when = until === undefined ? '' : ` until ${until}`
+      const what = `suspended: ${reason}${through === undefined ? '' : ` ${through}`}${when}`
       return orphaned ? `${what}: ${orphaned.map(describeOrphan).join('; ')}` : what
     },
-    apply(state, { reason, through, children, orphaned, to, arrived }) {
+    apply(state, { reason, through, children, orphaned, to, arrived, until }) {
       delete state.woken
-      state.suspended = { reason, ...defined({ through, children, orphaned, to, arrived }) }
+      state.suspended = { reason, ...defined({ through, children, orphaned, to, arrived, until }) }
     },
   },
   'run.yielded': {
@@ -185,20 +208,31 @@ export const runRows: EntryRows<'run'> = {
     apply: markWoken,
   },
   'run.completed': {
-    fields: {},
+    fields: { value: anything, left: optional(texts), next: optional(text) },
     status: 'completed',
+    everyTask: true,
     listed: true,
     progress: true,
-    log: () => 'completed',
-    apply() {},
+    log: ({ next }) => (next === undefined ? 'completed' : `completed; it continues as run ${next}`),
+    apply(state, { value, left, next }) {
+      if (state.flow) closeFlow(state)
+      Object.assign(state, defined({ value, left, next }))
+    },
   },
   'run.failed': {
-    fields: { error: failure, task: optional(text), retryAt: optional(time), progress: optional(yes) },
+    fields: {
+      error: failure,
+      task: optional(text),
+      retryAt: optional(time),
+      progress: optional(yes),
+      steps: optional(texts),
+    },
     status: 'failed',
     listed: true,
     progress: true,
     log: ({ task, error }) => `failed${task === undefined ? '' : ` in task ${task}`}: ${error.message}`,
-    apply(state, { at, error, task, retryAt, progress }) {
+    apply(state, { at, error, task, retryAt, progress, steps }) {
+      if (steps) state.failedSteps = steps
       state.error = { ...error, ...defined({ task }) }
       state.failures = progress ? 1 : state.failures + 1
       state.failedAt = at
@@ -219,6 +253,7 @@ export const runRows: EntryRows<'run'> = {
 function clearStop(state: RunState): void {
   delete state.suspended
   delete state.error
+  delete state.failedSteps
   delete state.retryAt
   delete state.woken
   delete state.imported
@@ -233,5 +268,5 @@ function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['e
   state.missing = excludeEntries(state.missing, edit.missing)
   state.changed = excludeEntries(state.changed, edit.changed)
   noteLostEntries(state, edit.missing)
-  for (const name of edit.tasks) restartTask(state, taskAt(state, name))
+  for (const name of edit.tasks) restartTask(state, taskAt(state, name), true)
 }

@@ -1,7 +1,7 @@
 // Entries about the steps of attempts (model calls, tool calls, judgements and summaries), and about questions,
 // messages, callbacks and output files.
 import type { EntryOf, Limit } from '../entries.ts'
-import { anything, flag, list, one, optional, text, yes, amount } from '../check/shapes.ts'
+import { anything, flag, json, list, one, optional, text, yes, amount } from '../check/shapes.ts'
 import {
   by,
   effect,
@@ -10,12 +10,14 @@ import {
   outcome,
   part,
   texts,
+  thrown,
   usage,
   answer,
   question,
 } from '../check/value-shapes.ts'
 import { callPath, parentPath } from '../paths.ts'
 import { addOrphanCall, addUncounted, assumeOnce, attemptAt, callAt, startCall, taskAt } from '../state/at-path.ts'
+import { addEvent } from '../state/steps.ts'
 import { addSpending } from '../state/tally.ts'
 import { replyText, type AttemptState, type RunState, markWoken } from '../state/state.ts'
 import { shorten, type EntryRows, type SpentCall } from './entry-row.ts'
@@ -104,6 +106,7 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
       key: optional(text),
       by,
       stack: optional(text),
+      thrown: optional(thrown),
       uncounted: optional(texts),
     },
     listed: false,
@@ -123,6 +126,7 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
       if (happened && entry.source === undefined) assumeOnce(call, { at: entry.at, owner: state.owner })
       if (entry.source) call.source = entry.source
       if (entry.stack !== undefined) call.stack = entry.stack
+      if (entry.thrown !== undefined) call.thrown = entry.thrown
       if (entry.key !== undefined) call.key = entry.key
       if (call.cacheKey !== undefined && entry.source === undefined && 'result' in entry.outcome)
         state.cached.set(call.cacheKey, { path: call.path, outcome: entry.outcome })
@@ -202,7 +206,17 @@ function addFailedTries(
   }
 }
 
-export const questionRows: EntryRows<'question' | 'message' | 'callback' | 'file'> = {
+export const questionRows: EntryRows<'question' | 'message' | 'callback' | 'file' | 'event'> = {
+  'event.received': {
+    fields: { name: text, value: json, id: optional(text), by },
+    listed: true,
+    progress: true,
+    log: ({ name }) => `event ${name} received`,
+    apply(state, entry) {
+      addEvent(state, entry)
+      markWoken(state)
+    },
+  },
   'question.asked': {
     fields: { question },
     listed: true,

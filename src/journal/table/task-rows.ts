@@ -1,13 +1,14 @@
 // Entries about tasks and their attempts. Paths decide where an entry belongs: a task without its `task.completed`
 // isn't done, whichever lines a person removed.
 import type { EntryOf, StoredOutput } from '../entries.ts'
-import { flag, object, optional, record, text, yes } from '../check/shapes.ts'
+import { amount, anything, flag, object, one, optional, record, text, time, yes } from '../check/shapes.ts'
 import {
   by,
   conversation,
   effect,
   failure,
   fingerprint,
+  listedItems,
   onceCalls,
   output,
   outputPlace,
@@ -16,20 +17,25 @@ import {
   texts,
   usage,
 } from '../check/value-shapes.ts'
+import { plural } from '../../text/words.ts'
 import { readJson } from '../json.ts'
 import { attemptNumber, childName, isNestedAttempt, taskInPath } from '../paths.ts'
 import { iterationLimits, newAttempt, recordFunctionResult, taskAt } from '../state/at-path.ts'
 import {
   excludeEntries,
   forgetOutput,
+  renameTasks,
+  reopenList,
   restartTask,
   taskTexts,
   undoSkips,
   voidAttempts,
   withdrawQuestions,
 } from '../state/change-tasks.ts'
+import { leaveItems, listItems, usageWithItems } from '../state/items.ts'
+import { failureValue, noteSettled } from '../state/steps.ts'
 import { addSpending } from '../state/tally.ts'
-import { markWoken, replyText, spentOn, type AttemptState, type RunState, type TaskState } from '../state/state.ts'
+import { markWoken, replyText, type AttemptState, type RunState, type TaskState } from '../state/state.ts'
 import { byWhom, type EntryRows } from './entry-row.ts'
 
 export const taskRows: EntryRows<'task'> = {
@@ -53,6 +59,11 @@ export const taskRows: EntryRows<'task'> = {
       reasons: optional(texts),
       stale: optional(texts),
       condition: optional(fingerprint),
+      items: optional(listedItems),
+      after: optional(amount),
+      error: optional(failure),
+      fingerprint: optional(fingerprint),
+      timedOut: optional(yes),
     },
     listed: true,
     progress: true,
@@ -62,10 +73,17 @@ export const taskRows: EntryRows<'task'> = {
     },
     apply(state, entry) {
       const task = taskAt(state, entry.path)
+      noteRequested(state, task, entry)
+      if (entry.error) {
+        Object.assign(task, { status: 'failed', error: entry.error, from: entry.from })
+        if (entry.fingerprint) task.fingerprint = entry.fingerprint
+        return noteSettled(state, task, entry, { value: failureValue(entry.error) })
+      }
       const inherited = entry.output ? entry : task.offered
       const stored = inherited?.output
       // undefined if the offer was removed by hand
       if (!stored || !isOutput(stored)) return
+      if (entry.items) listItems(state, task, entry.items)
       state.outputs.set(entry.seq, stored.raw)
       Object.assign(task, {
         status: 'completed',
@@ -74,6 +92,8 @@ export const taskRows: EntryRows<'task'> = {
         from: entry.from,
         seq: entry.seq,
       })
+      if (entry.timedOut) task.timedOut = true
+      noteSettled(state, task, entry, { value: stored.raw })
       if (inherited.conversation) task.conversation = inherited.conversation
       if (entry.stale) task.stale = entry.stale
       if (entry.condition) task.condition = entry.condition
@@ -91,13 +111,20 @@ export const taskRows: EntryRows<'task'> = {
       call: optional(object({ effect, key: text, idempotencyKey: text })),
       carries: optional(object({ path: text, message: text })),
       because: optional(texts),
+      items: optional(listedItems),
+      after: optional(amount),
+      input: anything,
+      wait: optional(one('sleep', 'question', 'event')),
+      until: optional(time),
     },
     // the row counts child runs, and open questions, which a new attempt withdraws
-    listed: ({ child, path = '' }) => child === true || (!isNestedAttempt(path) && attemptNumber(path) > 1),
+    listed: ({ child, items, path = '' }) =>
+      child === true || items !== undefined || (!isNestedAttempt(path) && attemptNumber(path) > 1),
     progress: false,
     startsChild: ({ child }) => child === true,
-    log: ({ path = '', agent, because }) => {
-      const what = isNestedAttempt(path) ? `attempt ${path} started` : `task ${taskInPath(path)} started (${path})`
+    log: ({ path = '', agent, because, items }) => {
+      const task = `task ${taskInPath(path)} started (${path})${items ? `, with ${plural(items.length, 'item')}` : ''}`
+      const what = isNestedAttempt(path) ? `attempt ${path} started` : task
       const why = because ? `, because ${because.join('; ')}` : ''
       return `${what}${agent === undefined ? '' : ` by ${agent}`}${why}`
     },
@@ -121,9 +148,12 @@ export const taskRows: EntryRows<'task'> = {
       task.status = 'running'
       task.startedAt ??= entry.at
       task.attempts.push(path)
+      if (entry.after !== undefined && task.attempts.length === 1) state.steps += 1
+      noteRequested(state, task, entry)
       delete task.error
       delete task.final
       if (entry.condition) task.condition = entry.condition
+      if (entry.items || task.items) listItems(state, task, entry.items ?? [])
       state.attempts.set(path, { ...newAttempt(state, entry), texts: taskTexts(task, state) })
     },
   },
@@ -138,6 +168,8 @@ export const taskRows: EntryRows<'task'> = {
       returned: optional(yes),
       uncounted: optional(texts),
       failures: optional(taskFailures),
+      event: optional(amount),
+      timedOut: optional(yes),
     },
     listed: true,
     progress: true,
@@ -151,9 +183,10 @@ export const taskRows: EntryRows<'task'> = {
       // if the last turn has calls, the answer was removed by hand
       const reply = last?.calls.length === 0 ? replyText(last.reply) : undefined
       // the output of a kickoff by a function is in the journal of the child run
-      const raw = entry.raw ?? (attempt?.child === undefined ? reply : '')
+      const raw = entry.raw ?? receivedRaw(state, entry) ?? (attempt?.child === undefined ? reply : '')
       if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
       endAttempt(state, task, attempt, entry)
+      if (entry.event !== undefined) state.events.delete(entry.event)
       if (isNestedAttempt(attempt.path)) {
         attempt.answer = raw
         return
@@ -164,7 +197,7 @@ export const taskRows: EntryRows<'task'> = {
         ...(entry.within === undefined ? {} : { within: entry.within }),
         ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
         ...(attempt.texts ? { texts: attempt.texts } : {}),
-        usage: spentOn(state, task),
+        usage: usageWithItems(state, task),
         startedAt: task.startedAt ?? attempt.startedAt,
         completedAt: entry.at,
         fingerprint: attempt.fingerprint,
@@ -176,11 +209,14 @@ export const taskRows: EntryRows<'task'> = {
       withdrawQuestions(state, task)
       state.outputs.set(entry.seq, raw)
       Object.assign(task, { status: 'completed', source: 'executed', output: made, seq: entry.seq })
+      if (entry.timedOut) task.timedOut = true
+      delete task.failures
+      noteSettled(state, task, entry, { value: raw, began: attempt.seq })
       state.failures = 0
     },
   },
   'task.failed': {
-    fields: { path: text, error: failure, final: optional(yes) },
+    fields: { path: text, error: failure, final: optional(yes), retryAt: optional(time) },
     listed: true,
     progress: true,
     log: (entry) =>
@@ -200,6 +236,22 @@ export const taskRows: EntryRows<'task'> = {
       withdrawQuestions(state, task)
       const attempt = state.attempts.get(entry.path as string)
       if (attempt) attempt.status = 'failed'
+      if (entry.retryAt !== undefined) {
+        Object.assign(task, { status: 'running', until: entry.retryAt, failures: (task.failures ?? 0) + 1 })
+        return
+      }
+      delete task.failures
+      noteSettled(state, task, entry, { value: failureValue(entry.error), began: attempt?.seq })
+    },
+  },
+  'task.renamed': {
+    fields: { path: text, to: text },
+    everyTask: true,
+    listed: true,
+    progress: true,
+    log: ({ path, to }) => `task ${path} renamed to ${to}`,
+    apply(state, { path = '', to }) {
+      renameTasks(state, { [path]: to })
     },
   },
   'task.skipped': {
@@ -219,6 +271,7 @@ export const taskRows: EntryRows<'task'> = {
       const attempt = state.attempts.get(entry.path as string)
       if (attempt) endAttempt(state, task, attempt, entry)
       task.status = 'skipped'
+      noteSettled(state, task, entry, { value: '', began: attempt?.seq })
       if (entry.condition) task.condition = entry.condition
       if (entry.failed) task.failed = entry.failed
     },
@@ -231,32 +284,61 @@ export const taskRows: EntryRows<'task'> = {
     apply(state, entry) {
       const task = taskAt(state, entry.path)
       if (!isOutput(entry)) return
+      const spent = usageWithItems(state, task)
       voidAttempts(state, task)
+      leaveItems(state, task)
       const edited: StoredOutput = {
         raw: entry.raw,
         structured: entry.structured,
         texts: taskTexts(task, state),
-        usage: spentOn(state, task),
+        usage: spent,
         startedAt: task.startedAt ?? entry.at,
         completedAt: entry.at,
       }
       forgetOutput(task)
       state.outputs.set(entry.seq, entry.raw)
       Object.assign(task, { status: 'completed', source: 'edited', output: edited, seq: entry.seq })
+      state.touched = entry.seq
+      noteSettled(state, task, entry, { value: entry.raw })
       undoSkips(state, task)
+      reopenList(state, task)
       markWoken(state)
     },
   },
   'task.invalidated': {
-    fields: { path: text, by, reason: optional(text) },
+    fields: { path: text, by, reason: optional(text), because: optional(texts) },
     listed: true,
     progress: true,
-    log: (entry) => `task ${entry.path} invalidated${byWhom(entry)}`,
+    log: (entry) =>
+      `task ${entry.path} invalidated${byWhom(entry)}${entry.because ? `: ${entry.because.join('; ')}` : ''}`,
     apply(state, entry) {
-      restartTask(state, taskAt(state, entry.path))
+      const task = taskAt(state, entry.path)
+      if (entry.because) (task.restarts ??= []).push(entry.seq)
+      else state.touched = entry.seq
+      restartTask(state, task)
       markWoken(state)
     },
   },
+}
+
+/** Notes after which result the function of a flow requested the step. */
+function noteRequested(
+  state: RunState,
+  task: TaskState,
+  { after, wait, until }: Partial<Pick<EntryOf<'task.started'>, 'after' | 'wait' | 'until'>>,
+): void {
+  if (after === undefined) return
+  task.after ??= after
+  state.lastAfter = Math.max(state.lastAfter, after)
+  if (wait !== undefined) task.wait = wait
+  if (until === undefined) delete task.until
+  else task.until = until
+}
+
+/** The value of the event that a step of a flow received. */
+function receivedRaw(state: RunState, entry: EntryOf<'task.completed'>): string | undefined {
+  if (entry.event === undefined) return undefined
+  return state.events.get(entry.event)?.raw
 }
 
 /** What ended: `task note`, or, for an attempt within a step, `attempt note#1/3.0/analyst#1`. */

@@ -7,7 +7,6 @@ import { diffTasks, type TaskDiff } from './task-diff.ts'
 import { describeFiles } from '../../journal/files.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
-import { isReady } from '../../read/row-summary.ts'
 import { runViewStatus, type RunViewStatus } from '../status.ts'
 
 /** Plain data, which can be sent as JSON. `String(diff)` is `diffText(diff)`. */
@@ -86,13 +85,8 @@ function tasksByName(state: RunState): Map<string, TaskState> {
 function runSide(state: RunState, known: SideFacts | undefined): RunSide {
   const { run: id, crew, createdAt, error } = state
   // only the store knows whether a process holds the run: without `known`, assume so
-  const statusFacts = {
-    questions: openQuestions(state).length,
-    held: true,
-    awake: isReady(state),
-    suspended: state.suspended,
-  }
-  const { cost, status = runViewStatus(state.status, statusFacts) } = known ?? {}
+  const facts = { questions: openQuestions(state).length, held: true }
+  const { cost, status = runViewStatus(state.status, state, facts) } = known ?? {}
   return {
     id,
     crew,
@@ -105,7 +99,8 @@ function runSide(state: RunState, known: SideFacts | undefined): RunSide {
 }
 
 function diffOrder(a: readonly string[], b: readonly string[]): RunDiff['order'] {
-  const [inA, inB] = [a.filter((name) => b.includes(name)), b.filter((name) => a.includes(name))]
+  const [namesOfA, namesOfB] = [new Set(a), new Set(b)]
+  const [inA, inB] = [a.filter((name) => namesOfB.has(name)), b.filter((name) => namesOfA.has(name))]
   return inA.every((name, index) => name === inB[index]) ? undefined : { a: inA, b: inB }
 }
 

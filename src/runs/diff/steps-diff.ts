@@ -88,7 +88,8 @@ function collectSteps(
 
 function conversationTurns(state: RunState, attempt: AttemptState): TurnState[] {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  return [...(carried ? conversationTurns(state, carried) : []), ...attempt.turns]
+  // what an earlier step of a flow did is not part of this step
+  return [...(carried?.task === attempt.task ? conversationTurns(state, carried) : []), ...attempt.turns]
 }
 
 /** The turn of a function task has no model call. */

@@ -20,12 +20,14 @@ import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import type { NextStep } from '../../base/next.ts'
 import type { RunDiff } from '../../runs/diff/diff-runs.ts'
 import type { Lineage } from '../../runs/lineage.ts'
+import type { FlowFacts, OpenWait, StepGroup, UntakenEvent } from '../../runs/flow-view.ts'
 import type { RunView } from '../../runs/run-view.ts'
 import type { RunSummary } from '../../runs/summary.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 import type { WaitingQuestion } from '../../runs/waiting-questions.ts'
 import type { Timeline } from '../../runs/timeline.ts'
 import type {
+  AddedScheduleView,
   BacktestPlan,
   BacktestSummary,
   BacktestView,
@@ -42,6 +44,7 @@ export type {
   AnswerBody,
   BacktestBody,
   CancelBody,
+  EventBody,
   ForkBody,
   KickoffBody,
   NewRunBody,
@@ -77,11 +80,14 @@ export interface Responses {
 
   'GET /runs': RunPage
   'GET /runs/{run}': RunDetail
+  /** The timeline of a flow has only its lives. */
   'GET /runs/{run}/timeline': Timeline
+  /** Long values are left out: the task has them. */
+  'GET /runs/{run}/tasks': TaskPage
   /** At most 1,000 entries at a time, with all messages. The timeline is smaller. */
   'GET /runs/{run}/entries': { readonly entries: readonly Entry[]; readonly more: boolean }
   /** Includes the messages of the task. */
-  'GET /runs/{run}/tasks/{task}': TaskView
+  'GET /runs/{run}/tasks/{task}': WholeTask
   /** `path` is the path of a step in the timeline. */
   'GET /runs/{run}/steps/{path}': StepView
   /** All child runs, nested ones included, oldest first. */
@@ -100,8 +106,10 @@ export interface Responses {
   'GET /crews': { readonly crews: readonly CrewView[] }
   'GET /crews/{crew}': CrewView
   'GET /queue': QueueView
-  /** Schedules declared in the loaded code, soonest first. */
-  'GET /schedules': { readonly schedules: readonly ScheduleView[] }
+  /** Schedules declared in the loaded code, and those that were added to the store, both soonest first. */
+  'GET /schedules': { readonly schedules: readonly ScheduleView[]; readonly added: readonly AddedScheduleView[] }
+  /** Ends a schedule that was added to the store. Runs that it has queued stay. 404 if there is none of this name. */
+  'POST /schedules/{schedule}/remove': { readonly name: string }
 
   /** Spends and writes nothing. NO_CODE (409) if the code of the crew isn't loaded. */
   'POST /crews/{crew}/plan': PlanView
@@ -120,6 +128,8 @@ export interface Responses {
   'POST /crews/{crew}/backtests': { readonly id: string; readonly total: number }
   /** Stops a backtest that this studio executes. Finished trials stay. 404 for any other backtest. */
   'POST /backtests/{backtest}/stop': { readonly id: string }
+  /** Sends an event to a flow. OPTION_INVALID (400) if the run is not that of a flow, RUN_ENDED (409). */
+  'POST /runs/{run}/events': { readonly runId: string }
   /** Cancels the run for good, wherever it is executed. */
   'POST /runs/{run}/cancel': { readonly runId: string }
 }
@@ -129,6 +139,8 @@ export type Endpoint = keyof Responses
 interface Queries {
   'GET /questions': FieldValues<typeof Requests.crewFilter>
   'GET /runs': Requests.RunsQuery
+  'GET /runs/{run}': FieldValues<typeof Requests.groupStart>
+  'GET /runs/{run}/tasks': Requests.TasksQuery
   'GET /runs/{run}/entries': Requests.EntriesQuery
   'GET /runs/{run}/events': FieldValues<typeof Requests.streamStart>
   'GET /diff': FieldValues<typeof Requests.diffSides>
@@ -139,6 +151,7 @@ interface Queries {
 interface Bodies {
   'POST /session': FieldValues<typeof Requests.sessionFields>
   'POST /runs/{run}/questions/{question}': Requests.AnswerBody
+  'POST /schedules/{schedule}/remove': Requests.CancelBody
   'POST /crews/{crew}/plan': Requests.KickoffBody
   'POST /runs/{run}/plan': Requests.PlanBody
   'POST /crews/{crew}/runs': Requests.StartBody
@@ -149,6 +162,7 @@ interface Bodies {
   'POST /crews/{crew}/backtests/plan': Requests.BacktestBody
   'POST /crews/{crew}/backtests': Requests.BacktestBody
   'POST /backtests/{backtest}/stop': object
+  'POST /runs/{run}/events': Requests.EventBody
   'POST /runs/{run}/cancel': Requests.CancelBody
 }
 
@@ -233,9 +247,34 @@ export interface RunPage {
   readonly next?: string
 }
 
-export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 'tasks'> {
-  /** Without messages: `/runs/{run}/tasks/{task}` and the steps have them. */
+/** A part of a list, from its item `from` on. */
+export interface ListPart {
+  readonly from: number
+  /** The length of the list. */
+  readonly total: number
+}
+
+/** Tasks in the order of the crew; steps of a flow in the order of their results. */
+export interface TaskPage extends ListPart {
+  readonly items: readonly TaskDetail[]
+}
+
+/** What the detail of a flow has of its steps: the first of each list. */
+export interface FlowView {
+  readonly groups: ListPart & { readonly items: readonly StepGroup[] }
+  readonly waits: ListPart & { readonly items: readonly OpenWait[] }
+  readonly events: ListPart & { readonly items: readonly UntakenEvent[] }
+  /** Recorded steps that the function no longer requested before it returned. */
+  readonly left: ListPart & { readonly items: readonly string[] }
+}
+
+type InParts = 'tasks' | keyof FlowFacts
+
+export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | InParts> {
+  /** Without messages: `/runs/{run}/tasks/{task}` and the steps have them. Empty for a flow: `/runs/{run}/tasks`. */
   readonly tasks: readonly TaskDetail[]
+  /** Undefined for a crew. The `questions` of a flow are the first ten. */
+  readonly steps: FlowView | undefined
   /** The task after which the run stops, if requested at the start or the last resume. */
   readonly through: string | undefined
   /** The last entry that is reflected here. */
@@ -251,16 +290,22 @@ export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 
 }
 
 /** `resume`: the studio resumes the run. `requeue`: a worker does. Both are `POST …/resume`. */
-export type RunAction = 'answer' | 'resume' | 'requeue' | 'cancel' | 'replay' | 'fork' | 'refresh'
+export type RunAction = 'answer' | 'send' | 'resume' | 'requeue' | 'cancel' | 'replay' | 'fork' | 'refresh'
 
 export interface TaskDetail extends Omit<TaskView, 'messages'> {
-  /** The tasks whose outputs it receives. Undefined without the code of the crew. */
+  /**
+   * The tasks whose outputs it receives. Undefined without the code of the crew. For a step of a flow, the step whose
+   * result came last before this one was requested.
+   */
   readonly context: readonly string[] | undefined
   /** JSON Schema of its output. Undefined without one, or without the code of the crew. */
   readonly schema: Json | undefined
   /** Cost in this run, in dollars. Undefined if the price of a model is unknown. */
   readonly cost: number | undefined
 }
+
+/** A task with its messages. */
+export type WholeTask = TaskDetail & Pick<TaskView, 'messages'>
 
 /**
  * Server-sent events of a run. The name of an event is its `type`, its data is JSON. The id of an entry's event is the

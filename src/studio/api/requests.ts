@@ -28,6 +28,25 @@ export const entryRange = {
 } as const
 export type EntriesQuery = FieldValues<typeof entryRange>
 
+export const groupStart = {
+  groups: { type: 'integer', minimum: 0, description: 'Flows: skip so many groups of steps.' },
+} as const
+
+export const taskRange = {
+  name: { type: 'string', description: 'Flows: only steps of this name, whatever their keys.' },
+  from: { type: 'integer', minimum: 0, description: 'Skip so many tasks.' },
+  limit: { type: 'integer', minimum: 1, maximum: 200, description: 'Page size. Default: 20.' },
+} as const
+export type TasksQuery = FieldValues<typeof taskRange>
+
+export const eventFields = {
+  name: { type: 'string', description: 'Name of the event.', isRequired: true },
+  value: { description: 'Any JSON. Default: null.' },
+  id: { type: 'string', description: 'Of several events with this id, the run receives the first.' },
+  by: { type: 'string', description: 'Name of the person who sends the event.' },
+} as const
+export type EventBody = FieldValues<typeof eventFields>
+
 export const streamStart = {
   after: { type: 'integer', minimum: 0, description: 'Only entries after this sequence number.' },
 } as const
@@ -49,6 +68,7 @@ export const answerFields = {
   input: { description: 'The arguments to call the tool with instead, for `approve`.' },
   result: { description: 'The result of the call, for `use` and `happened`.' },
   to: { description: 'The new limit, for `raise`.' },
+  value: { description: 'The value that a flow asks for, for `answer`.' },
   note: { type: 'string', description: 'Stored with the answer.' },
   by: { type: 'string', description: 'Name of the person who answers.' },
 } as const
@@ -106,6 +126,13 @@ export const resumeFields = {
     description: 'What to do with a started task whose code has changed. Default: `continue`.',
   },
   through: { type: 'string', description: 'Stop after this task.' },
+  retry: {
+    anyOf: [
+      { type: 'string', enum: ['failed'] },
+      { type: 'array', items: { type: 'string' } },
+    ],
+    description: 'Flows: further failed steps to execute again, or all of them.',
+  },
   budget: {
     type: 'object',
     properties: { tokens: { type: 'number' }, cost: { type: 'number' }, seconds: { type: 'number' } },
@@ -166,7 +193,7 @@ export type PlanBody =
   | ({ readonly of: 'refresh' } & NewRunBody)
 
 export const cancelFields = {
-  by: { type: 'string', description: 'Name of the person who cancels the run.' },
+  by: { type: 'string', description: 'Name of the person who does this.' },
 } as const
 export type CancelBody = FieldValues<typeof cancelFields>
 

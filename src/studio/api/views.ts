@@ -164,6 +164,8 @@ export interface CrewView {
   readonly name: string
   readonly version: string
   readonly process: 'sequential' | 'parallel' | 'hierarchical'
+  /** Whether it is a flow. Its steps are found while it runs, so it has no tasks. */
+  readonly flow: boolean
   /** Names of the inputs that the crew uses. */
   readonly inputs: readonly string[]
   /** JSON Schema of the inputs, if the crew declares one. */
@@ -226,6 +228,25 @@ export interface QueueView {
   readonly workers: readonly (Holder & { readonly runs: readonly string[] })[]
   /** Whether the store has more runs than were counted. */
   readonly cut: boolean
+}
+
+/** A schedule that was added to the store. */
+export interface AddedScheduleView {
+  readonly name: string
+  readonly crew: string
+  /** Version of the crew in the last run, or when the schedule was added. */
+  readonly version: string
+  readonly cron: string
+  readonly timezone: string
+  readonly priority: PriorityName
+  /** When the next run is queued. */
+  readonly next: string
+  /** The run that keeps the schedule. */
+  readonly keptBy: string
+  /** The last run that the schedule has queued. Without a status, the run was deleted. */
+  readonly last: { readonly runId: string; readonly status: RunViewStatus | undefined } | undefined
+  /** Why no run is queued. */
+  readonly problem: string | undefined
 }
 
 /** A schedule declared in the code of a crew. */

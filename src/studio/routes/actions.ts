@@ -5,6 +5,7 @@ import type { Plan } from '../../crew/result/plan.ts'
 import type { RunPromise } from '../../crew/run.ts'
 import { wakeRun } from '../../crew/queue/dispatcher.ts'
 import { defined } from '../../base/options.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { moveOf, runMoved, readSummary } from '../../read/row-summary.ts'
 import type { PlanBody, PlanView, StartedRun } from '../api/contract.ts'
 import { StudioProblem } from '../api/problem.ts'
@@ -33,6 +34,7 @@ export const actionRoutes: Routes<
   | 'POST /runs/{run}/replay'
   | 'POST /runs/{run}/fork'
   | 'POST /runs/{run}/refresh'
+  | 'POST /runs/{run}/events'
   | 'POST /runs/{run}/cancel'
 > = {
   'POST /crews/{crew}/plan': {
@@ -112,6 +114,20 @@ export const actionRoutes: Routes<
     async handle({ context, param, body }) {
       const crew = await crewOfRun(context, param('run'))
       return startHere(context, crew, crew.run(param('run')).refresh({ ...body, signal: context.signal }))
+    },
+  },
+  'POST /runs/{run}/events': {
+    summary: 'Send an event to a run of a flow',
+    role: 'act',
+    body: fields.eventFields,
+    async handle({ context, param, body, by }) {
+      const row = await readRow(context, param('run'))
+      const { name, value = null, id } = body
+      const run = context.crews.get(row.crew)?.crew.run(row.run) ?? context.runs.run(row.run)
+      await run.send(name, value, defined({ id, by }))
+      // a run that this studio executed continues here, as after an answer
+      await context.own.resumeIfAnswered(rootRunId(row.run))
+      return { runId: row.run }
     },
   },
   'POST /runs/{run}/cancel': {

@@ -3,19 +3,23 @@ import type { Agent } from '../../crew/agent.ts'
 import type { Crew } from '../../crew/crew.ts'
 import { taskAgents } from '../../crew/define/define-agent.ts'
 import type { Definition } from '../../crew/open-crew.ts'
+import { defined } from '../../base/options.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
+import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { readSummary } from '../../read/row-summary.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { readExecution, type Holder } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { CrewAgent, CrewTask, CrewView, QueueView, ScheduleView } from '../api/contract.ts'
-import { crewFilter } from '../api/requests.ts'
+import { cancelFields, crewFilter } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
 import { findShownCrew, type LoadedCrew, type ShownCrew, type StudioContext } from '../context.ts'
 
-export const crewRoutes: Routes<'GET /crews' | 'GET /crews/{crew}' | 'GET /queue' | 'GET /schedules'> = {
+export const crewRoutes: Routes<
+  'GET /crews' | 'GET /crews/{crew}' | 'GET /queue' | 'GET /schedules' | 'POST /schedules/{schedule}/remove'
+> = {
   'GET /crews': {
     summary: 'List the crews whose code is loaded',
     role: 'look',
@@ -34,10 +38,23 @@ export const crewRoutes: Routes<'GET /crews' | 'GET /crews/{crew}' | 'GET /queue
     handle: ({ context }) => queueView(context.store),
   },
   'GET /schedules': {
-    summary: 'List the schedules of the loaded crews with their next runs',
+    summary: 'List the schedules of the loaded crews and of the store with their next runs',
     role: 'look',
     query: crewFilter,
-    handle: async ({ context, query }) => ({ schedules: await scheduleList(context, query.crew) }),
+    async handle({ context, query: { crew } }) {
+      const added = (await context.runs.schedules()).filter((one) => crew === undefined || one.crew === crew)
+      return { schedules: await scheduleList(context, crew), added }
+    },
+  },
+  'POST /schedules/{schedule}/remove': {
+    summary: 'End a schedule of the store',
+    role: 'act',
+    body: cancelFields,
+    async handle({ context, param, by }) {
+      const name = param('schedule')
+      await context.runs.removeSchedule(name, defined({ by }))
+      return { name }
+    },
   },
 }
 
@@ -47,6 +64,7 @@ function crewView({ crew, definition, within }: ShownCrew): CrewView {
     name,
     version,
     process,
+    flow: definition.flow !== undefined,
     inputs: crew.inputs,
     inputSchema: inputs?.json,
     tasks: definition.tasks.map(toCrewTask),
@@ -110,7 +128,7 @@ async function queueView(store: Store): Promise<QueueView> {
   let counted = 0
   let cut = false
   for await (const row of allRows(store, { roots: true, status: ['queued', 'running', 'suspended', 'failed'] })) {
-    if (isBacktest(row.crew)) continue
+    if (isBacktest(row.crew) || isScheduleCrew(row.crew)) continue
     if (counted++ === rowsLimit) {
       cut = true
       break

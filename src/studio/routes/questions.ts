@@ -39,7 +39,8 @@ export const questionRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questio
 
 async function readQuestions(context: StudioContext, crew: string | undefined): Promise<Questions> {
   const { questions, unreadable } = await waitingQuestions(context.store, crew)
-  const asking = new Set(questions.map((question) => askingRun(question)))
+  const ofTasks = questions.filter(({ kind }) => kind === 'result' || kind === 'call')
+  const asking = new Set(ofTasks.map((question) => askingRun(question)))
   const states = new Map<string, RunState | undefined>()
   for (const run of asking) states.set(run, await readStateIfExists(context.store, run).catch(() => undefined))
   return {
@@ -61,6 +62,7 @@ function askingRun({ asking, runId }: WaitingQuestion): string {
  * journal).
  */
 function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: RunState | undefined): Json | undefined {
+  if (question.kind === 'value') return question.schema
   if (!state) return undefined
   switch (question.kind) {
     case 'result': {

@@ -1,5 +1,6 @@
 // A page of runs: the store filters rows, then the search and the view status narrow them down.
 import { backtestName, isBacktest } from '../../read/backtest-name.ts'
+import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { time, defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
@@ -76,7 +77,7 @@ function readSearch({ search, backtests, crew }: RunsQuery): (row: RunRow) => bo
   const wanted = search?.trim().toLowerCase() ?? ''
   const trials = backtests === 'true' || (crew !== undefined && isBacktest(crew))
   return (row) => {
-    if (trials !== isBacktest(row.crew)) return false
+    if (trials !== isBacktest(row.crew) || (crew === undefined && isScheduleCrew(row.crew))) return false
     if (wanted === '') return true
     return row.run.toLowerCase().startsWith(wanted) || unescaped(row.inputs).toLowerCase().includes(wanted)
   }

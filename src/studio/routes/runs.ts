@@ -1,6 +1,6 @@
 // Reads runs. The detail of a run leaves out messages, and lists the actions that the caller may take.
 import { allRows } from '../../read/all-rows.ts'
-import { costOfRun, costOfTask } from '../../read/costs.ts'
+import { costOfRun } from '../../read/costs.ts'
 import { readEntries, readRun } from '../../read/read-run.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
@@ -12,25 +12,25 @@ import { taskView } from '../../runs/task-view.ts'
 import { readRunTree, type RunTree, comparedWithCode, buildRunView, type RunView } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { notFound } from '../api/problem.ts'
-import { diffSides, entryRange, runFilter } from '../api/requests.ts'
+import { diffSides, entryRange, groupStart, runFilter, taskRange } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
 import { isHere, readRow, runDefinition, runPrices, type StudioContext } from '../context.ts'
 import { addEntry, emptyTimeline, type Timeline } from '../../runs/timeline.ts'
 import { runPage } from './run-page.ts'
+import { flowView, questionsInDetail, taskDetail, taskPage, withoutSteps } from './flow-steps.ts'
 import { spendingView } from './spending.ts'
 import { stepView } from './steps.ts'
-import type { Definition } from '../../crew/open-crew.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
 import { canWake, isParked, isReady, moveOf } from '../../read/row-summary.ts'
 import type { Role, RunAction, RunDetail, TaskDetail } from '../api/contract.ts'
 import { allows } from '../guard.ts'
-import type { Prices } from '../../models/cost.ts'
 
 export const runRoutes: Routes<
   | 'GET /runs'
   | 'GET /runs/{run}'
   | 'GET /runs/{run}/timeline'
   | 'GET /runs/{run}/entries'
+  | 'GET /runs/{run}/tasks'
   | 'GET /runs/{run}/tasks/{task}'
   | 'GET /runs/{run}/steps/{path}'
   | 'GET /runs/{run}/children'
@@ -47,7 +47,8 @@ export const runRoutes: Routes<
   'GET /runs/{run}': {
     summary: 'Get a run without its messages',
     role: 'look',
-    handle: ({ context, param, role }) => runDetail(context, param('run'), role),
+    query: groupStart,
+    handle: ({ context, param, role, query }) => runDetail(context, param('run'), role, query.groups),
   },
   'GET /runs/{run}/timeline': {
     summary: 'Get the lives, attempts and steps of a run over time',
@@ -72,6 +73,12 @@ export const runRoutes: Routes<
       return { entries, more: false }
     },
   },
+  'GET /runs/{run}/tasks': {
+    summary: 'List the tasks of a run, or the steps of a flow, in pages',
+    role: 'look',
+    query: taskRange,
+    handle: ({ context, param, query }) => taskPage(context, param('run'), query),
+  },
   'GET /runs/{run}/tasks/{task}': {
     summary: 'Get a task of a run with its messages',
     role: 'look',
@@ -79,7 +86,9 @@ export const runRoutes: Routes<
       const tree = await readRunTree(context.store, param('run'))
       const task = tree.state.tasks.get(param('task'))
       if (!task) throw notFound(`run ${param('run')} has no task ${param('task')}`)
-      return taskView(tree, task)
+      const { crew } = tree.state
+      const definition = await runDefinition(context, param('run'), crew)
+      return taskDetail(tree, await taskView(tree, task), definition, await runPrices(context, param('run'), crew))
     },
   },
   'GET /runs/{run}/steps/{path}': {
@@ -127,8 +136,12 @@ export const runRoutes: Routes<
 
 export async function readTimeline(store: Store, runId: string): Promise<Timeline> {
   const timeline = emptyTimeline(runId)
-  for await (const { entry } of readEntries(store, runId)) addEntry(timeline, entry)
-  return timeline
+  let isFlow = false
+  for await (const { entry } of readEntries(store, runId)) {
+    if (entry.type === 'run.created') isFlow = entry.flow === true
+    addEntry(timeline, entry)
+  }
+  return isFlow ? withoutSteps(timeline) : timeline
 }
 
 async function readSide(context: StudioContext, runId: string): Promise<SideFacts & { readonly state: RunState }> {
@@ -139,19 +152,21 @@ async function readSide(context: StudioContext, runId: string): Promise<SideFact
 }
 
 /** Rejects with RUN_NOT_FOUND. */
-async function runDetail(context: StudioContext, runId: string, role: Role): Promise<RunDetail> {
+async function runDetail(context: StudioContext, runId: string, role: Role, groups = 0): Promise<RunDetail> {
   const tree = await readRunTree(context.store, runId)
   const { state } = tree
   const definition = await runDefinition(context, runId, state.crew)
   const prices = await runPrices(context, runId, state.crew)
   // without the definition, so outputs stay plain JSON: a schema's transforms may return anything
-  const view = await buildRunView(tree)
+  const { waits: _1, events: _2, left: _3, ...view } = await buildRunView(tree, undefined, state.flow ? [] : undefined)
   const compared = await comparedWithCode(tree, definition)
   return {
     ...view,
     ...compared,
     cost: await costOfRun(state, prices),
-    tasks: await Promise.all(view.tasks.map((task) => taskDetail(tree, task, definition, prices))),
+    questions: questionsInDetail(tree),
+    tasks: state.flow ? [] : await Promise.all(view.tasks.map(toDetail)),
+    steps: flowView(tree, groups),
     through: state.through,
     seq: state.seq,
     code: definition !== undefined,
@@ -159,41 +174,33 @@ async function runDetail(context: StudioContext, runId: string, role: Role): Pro
     here: isHere(context, runId),
     can: availableActions({ ...view, ...compared }, tree, role, context.crews.has(state.crew)),
   }
-}
 
-async function taskDetail(
-  tree: RunTree,
-  view: RunView['tasks'][number],
-  crew: Definition | undefined,
-  prices: Prices | undefined,
-): Promise<TaskDetail> {
-  const { messages: _, ...task } = view
-  const code = crew?.tasks.find(({ name }) => name === task.name)
-  return {
-    ...task,
-    context: code?.context,
-    schema: code?.schema?.json,
-    cost: await costOfTask(tree.state, task.name, prices),
+  async function toDetail(task: RunView['tasks'][number]): Promise<TaskDetail> {
+    const { messages: _, ...detail } = await taskDetail(tree, task, definition, prices)
+    return detail
   }
 }
 
 /** The actions that the studio would accept from the caller. */
 function availableActions(
-  { status, caller, crew, orphaned }: RunView,
+  { status, caller, crew, orphaned, flow }: Pick<RunView, 'status' | 'caller' | 'crew' | 'orphaned' | 'flow'>,
   { state, questions }: RunTree,
   role: Role,
   hasCode: boolean,
 ): RunAction[] {
   const actions: RunAction[] = []
   if (questions.length > 0 && allows(role, 'answer')) actions.push('answer')
+  if (flow && !isEnded(state.status) && !moveOf(state) && allows(role, 'act')) actions.push('send')
   // a child run is resumed, cancelled and forked with its root run
   if (!allows(role, 'act') || caller !== undefined || isBacktest(crew)) return actions
   // a run that moved is resumed and cancelled in its new store
   const ended = isEnded(state.status) || moveOf(state) !== undefined
   // a resume would only wait again, unless it decides about orphaned tasks
-  const waits = status === 'waiting' && canWake(state) && !isReady(state) && orphaned.length === 0
+  const waits =
+    (status === 'waiting' || status === 'sleeping') && canWake(state) && !isReady(state) && orphaned.length === 0
   if (hasCode && !ended && status !== 'running' && !waits) actions.push('resume')
-  if (!ended && status !== 'waiting' && isParked(state) && !isReady(state)) actions.push('requeue')
+  if (!ended && status !== 'waiting' && status !== 'sleeping' && isParked(state) && !isReady(state))
+    actions.push('requeue')
   if (!ended) actions.push('cancel')
   if (hasCode) actions.push('replay', 'fork', 'refresh')
   return actions

@@ -5,9 +5,11 @@ import type { Usage } from '../../journal/entries.ts'
 import { parentPath, taskInPath } from '../../journal/paths.ts'
 import type { Spending } from '../../journal/state/tally.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
-import { spentByModel, spentOn } from '../../journal/state/state.ts'
+import { addUsage } from '../../journal/state/state.ts'
+import { spentByModel, spentOn } from '../../journal/state/spent.ts'
 import { childStartedBy, spentIn } from '../../journal/table/entry-table.ts'
-import { costOfSpending } from '../../models/cost.ts'
+import { addCost, costOfSpending } from '../../models/cost.ts'
+import { groupName } from '../../runs/flow-view.ts'
 import { readRunTree } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import type { SpendingView } from '../api/contract.ts'
@@ -19,14 +21,15 @@ export async function spendingView(context: StudioContext, runId: string): Promi
   const prices = await runPrices(context, runId, state.crew)
   const calls = await modelCallsOfTree(context.store, runId)
   const spendingByModel = Map.groupBy<string, Spending>(state.spending.values(), ({ model }) => model)
+  const tasks = await Promise.all(
+    [...state.tasks.values()].map(async (task) => ({
+      task: task.name,
+      usage: spentOn(state, task),
+      cost: await costOfTask(state, task.name, prices),
+    })),
+  )
   return {
-    tasks: await Promise.all(
-      [...state.tasks.values()].map(async (task) => ({
-        task: task.name,
-        usage: spentOn(state, task),
-        cost: await costOfTask(state, task.name, prices),
-      })),
-    ),
+    tasks: state.flow ? sumByName(tasks) : tasks,
     models: await Promise.all(
       Object.entries(spentByModel(state)).map(async ([model, usage]) => ({
         model,
@@ -38,6 +41,24 @@ export async function spendingView(context: StudioContext, runId: string): Promi
       calls.map(async (call) => ({ ...call, cost: await costOfCalls([{ ...call, own: true }], prices) })),
     ),
   }
+}
+
+type SpentTask = SpendingView['tasks'][number]
+
+/** A flow may have thousands of steps. */
+function sumByName(steps: readonly SpentTask[]): SpentTask[] {
+  const sums = new Map<string, SpentTask>()
+  for (const { task, usage, cost } of steps) {
+    const name = groupName(task)
+    const sum = sums.get(name)
+    sums.set(
+      name,
+      sum
+        ? { task: name, usage: addUsage(sum.usage, usage), cost: addCost(sum.cost, cost) }
+        : { task: name, usage, cost },
+    )
+  }
+  return [...sums.values()]
 }
 
 interface SpentCall {

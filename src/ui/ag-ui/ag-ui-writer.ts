@@ -156,7 +156,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   }
 
   function resultOfRun(): Json | undefined {
-    const last = [...state.tasks.values()].findLast((task) => task.output && !task.removed)
+    const last = [...state.tasks.values()].findLast((task) => task.output && !task.removed && task.of === undefined)
     if (!last || !narration.exposure.output(state, last.name)) return undefined
     const { output } = last
     return output?.structured ? readJson(output.raw) : output?.raw

@@ -27,7 +27,7 @@ interface ItemProgress {
 }
 
 export function chunkWriter(narration: Narration, messageId: string): RunWriter<RunChunk> {
-  const { state, items } = narration
+  const { state, items, step } = narration
   const tools = new Map<Item, SentTool>()
   /** Items of finished steps. */
   const finished = new Set<Item>()
@@ -37,10 +37,11 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
   let stepStart = 0
 
   function metadata(): RunMetadata {
-    const tasks = [...state.tasks.values()].filter(({ removed }) => !removed)
+    const tasks = [...state.tasks.values()].filter(({ name, removed }) => !removed && (step ?? name) === name)
+    const [turn] = step === undefined ? [] : tasks
     return {
       runId: state.run,
-      status: state.status,
+      status: turn?.status === 'completed' || turn?.status === 'failed' ? turn.status : state.status,
       entry: state.seq,
       steps: narration.steps,
       done: tasks.filter(({ status }) => status === 'completed' || status === 'skipped').length,
@@ -143,7 +144,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
       }
       case 'cancelled':
         yield { type: 'message-metadata', messageMetadata }
-        return yield { type: 'abort', reason: 'the run was cancelled' }
+        return yield { type: 'abort', reason: step === undefined ? 'the run was cancelled' : 'the turn was stopped' }
       case 'failed':
         // the error comes last, since clients stop at it
         yield { type: 'message-metadata', messageMetadata }

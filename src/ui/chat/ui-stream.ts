@@ -1,4 +1,7 @@
-// Runs for `useChat` of the AI SDK, and for other readers of UI messages: one assistant message that grows.
+// Runs for `useChat` of the AI SDK, and for other readers of UI messages: one assistant message that grows. A turn of a
+// conversation is one message, too.
+import type { Conversation } from '../../crew/chat/conversation.ts'
+import { answerId, answerStep } from '../../crew/chat/names.ts'
 import type { Run } from '../../crew/run.ts'
 import {
   eventBody,
@@ -15,6 +18,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { chunkWriter, type RunChunk } from './chunk-writer.ts'
 import { readExpose, type ExposeOptions, type Exposure } from '../expose.ts'
 import { createNarration } from '../narration.ts'
+import { requestedTurn, turnPieces, type PostedMessages } from './turn-stream.ts'
 import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
 
 export interface UIStreamOptions {
@@ -42,6 +46,17 @@ export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): Read
 }
 
 /**
+ * Streams a conversation. For a POST of `useChat`, sends its last message, or the answers in it, and streams that turn.
+ * The message of the page has an id, so a POST that is sent again is the same message. For a GET, streams the turn in
+ * progress; the status is 204 if there is none. Pass the body instead of the request if you have read it. Rejects with
+ * INPUT_INVALID for a body that `useChat` did not send.
+ */
+export async function toUIMessageResponse(
+  conversation: Conversation,
+  request: EventsRequest | PostedMessages,
+  options?: Omit<UIResponseOptions, 'after' | 'messageId'>,
+): Promise<Response>
+/**
  * Returns the chunks of `toUIMessageStream` as a Response, for `DefaultChatTransport`. Pass the request to continue
  * where a client stopped (`Last-Event-ID`). The status is 204 if there is nothing to resume: the client has all of an
  * ended run, or a GET asks for a run that doesn't exist. For other requests, rejects with RUN_NOT_FOUND if the run
@@ -50,7 +65,22 @@ export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): Read
 export async function toUIMessageResponse(
   run: Run,
   request?: EventsRequest,
+  options?: UIResponseOptions,
+): Promise<Response>
+export async function toUIMessageResponse(
+  source: Run | Conversation,
+  request?: EventsRequest | PostedMessages,
   options: UIResponseOptions = {},
+): Promise<Response> {
+  // recognised by a member: this module must not import the library, since pages import it, too
+  if ('~settle' in source) return conversationResponse(source, request, options)
+  return runResponse(source, request as EventsRequest | undefined, options)
+}
+
+async function runResponse(
+  run: Run,
+  request: EventsRequest | undefined,
+  options: UIResponseOptions,
 ): Promise<Response> {
   const read = readOptions('toUIMessageResponse', options, ['after', 'messageId', 'expose', 'headers'])
   const headers = responseHeaders('toUIMessageResponse', options.headers)
@@ -74,9 +104,9 @@ export async function toUIMessageResponse(
 function uiPieces(
   run: string,
   followed: FollowedRun,
-  { after, messageId = `run-${run}`, exposure }: UIStreamRequest,
+  { after, messageId = `run-${run}`, exposure, step }: UIStreamRequest,
 ): ReturnType<typeof writeRun<RunChunk>> {
-  const narration = createNarration(run, exposure)
+  const narration = createNarration(run, exposure, step)
   return writeRun(followed, narration, chunkWriter(narration, messageId), after)
 }
 
@@ -103,6 +133,25 @@ interface UIStreamRequest {
   readonly after: number
   readonly messageId: string | undefined
   readonly exposure: Exposure
+  /** A turn of a conversation. */
+  readonly step?: string
+}
+
+async function conversationResponse(
+  conversation: Conversation,
+  given: EventsRequest | PostedMessages | undefined,
+  options: UIResponseOptions,
+): Promise<Response> {
+  const { exposure } = readOptions('toUIMessageResponse', options, ['expose', 'headers'])
+  const headers = responseHeaders('toUIMessageResponse', options.headers)
+  const asked = await requestedTurn(conversation, given)
+  if (!asked) return new Response(null, { status: 204, headers })
+  headers.set('x-vercel-ai-ui-message-stream', 'v1')
+  const { world } = conversation['~chat']['~open']
+  const pieces = turnPieces(conversation, asked, (run, turn, followed) =>
+    uiPieces(run, followed, { after: asked.after, messageId: answerId(turn), exposure, step: answerStep(turn) }),
+  )
+  return piecesResponse({ id: conversation.id, world }, pieces, { headers, last: eventFrame({ data: '[DONE]' }) })
 }
 
 function readOptions(functionName: string, options: UIResponseOptions, keys: readonly string[]): UIStreamRequest {

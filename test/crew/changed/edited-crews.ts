@@ -147,7 +147,8 @@ function honest(
     case 'result':
       return { decision: 'approve' }
     case 'limit':
-      return { decision: 'fail', reason: 'no limit was set' }
+    case 'value':
+      return { decision: 'fail', reason: 'no limit was set, and no flow asks' }
     case 'doubt':
     case 'call': {
       const input = question.input as { readonly id?: string }

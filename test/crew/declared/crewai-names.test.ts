@@ -2,7 +2,7 @@
 // missing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool } from 'reprise'
+import { Agent, Crew, Flow, Task, tool } from 'reprise'
 import { crewFromYaml } from 'reprise/yaml'
 import { z } from 'zod'
 import { optionRows } from '../../../scripts/option-tables.ts'
@@ -18,12 +18,14 @@ const make: { readonly [object: string]: (options: object) => unknown } = {
   agent: (options) => new Agent({ role: 'Clerk', goal: 'g', ...options }),
   task: (options) => new Task({ name: 'note', description: 'd', ...options }),
   crew: (options) => new Crew({ name: 'claims', tasks: [task], ...options }),
+  flow: (options) => new Flow({ name: 'book', run: () => 1, ...options }),
   tool: (options) => tool({ name: 'look', description: 'd', input: z.object({}), run: () => 1, ...options }),
 }
 const called: { readonly [object: string]: string } = {
   agent: 'agent "Clerk"',
   task: 'task "note"',
   crew: 'crew "claims"',
+  flow: 'flow "book"',
   tool: 'tool "look"',
 }
 

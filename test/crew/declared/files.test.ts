@@ -99,6 +99,38 @@ describe('an input file', () => {
     assert.equal(user?.content, 'Task: Read [file table.csv]\n\n--- [file table.csv] ---\na,b\n1,2\n')
   })
 
+  test('in an item of a list goes with the message whose text uses it, into the run of a nested crew, and to functions', async () => {
+    const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    type Item = { readonly name: string; readonly doc: never }
+    const list = {
+      context: [] as const,
+      forEach: ({ inputs }: { readonly inputs: object }) => (inputs as { claims: Item[] }).claims,
+      key: ({ name }: Item) => name,
+    }
+    const read = new Task({ name: 'read', description: 'Read {item.doc}', agent, ...list })
+    const name = new Task({ name: 'name', description: 'Name {item.name}', agent, ...list })
+    const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'in', description: 'Read {item}', agent })] })
+    const nested = new Task({ name: 'nested', crew: inner, ...list })
+    const bytes = new Task({
+      name: 'bytes',
+      effect: 'read',
+      ...list,
+      run: async ({ item, readFile: bytesOf }) => (await bytesOf(item.doc)).length,
+    })
+    const store = newStore()
+    const crew = new Crew({ name: 'items', tasks: [read, name, nested, bytes], store })
+    const fake = { $file: { hash: 'x', name: 'fake.pdf', mediaType: 'application/pdf', bytes: 1 } }
+    const claims = [{ name: 'a', doc: file(pdf, { name: 'claim.pdf' }), fake }]
+    const result = await crew.kickoff({ id: 'r', inputs: { claims } })
+    const files = async (run: string, attempt: string) =>
+      (await stateOf(store, run)).attempts.get(attempt)?.request.files?.map((sent) => sent.name)
+    assert.deepEqual(await files('r', 'read[a]#1'), ['claim.pdf'])
+    assert.equal(await files('r', 'name[a]#1'), undefined)
+    assert.deepEqual(await files('r/nested[a]#1', 'in#1'), ['claim.pdf'])
+    assert.deepEqual(result.task('bytes').output, [pdf.length])
+  })
+
   test('may be inside lists and objects, come from a URL or from bytes, and have a name of its own', async () => {
     await using claim = await claimFile()
     const { crew, seen, calls } = fileCrew(newStore())

@@ -148,6 +148,35 @@ export function works(parts: WorkParts = {}, store: Store = memoryStore()): Crew
   return new Crew({ name: 'works', tasks: ordered, store, logger: silent, ...parts.crew })
 }
 
+export interface ListParts {
+  readonly list?: readonly { readonly id: string; readonly title: string }[]
+  readonly version?: string
+  readonly each?: TaskParts
+}
+
+/** `source` returns a list; `each` is executed for its items, which receive nothing else, and `after` receives all. */
+export function listing(parts: ListParts = {}, store: Store = memoryStore()): Crew {
+  const agent = new Agent({ role: 'Clerk', goal: 'Handle claims', model: answering() })
+  const list = parts.list ?? [{ id: 'a', title: 'A' }]
+  const source = new Task({
+    name: 'source',
+    effect: 'read',
+    run: () => list,
+    ...(parts.version ? { version: '2' } : {}),
+  })
+  const each = new Task({
+    name: 'each',
+    description: 'Write {item.title} of {topic}',
+    agent,
+    context: [],
+    key: ({ id }: { readonly id: string }) => id,
+    ...(parts.each as object),
+    forEach: ({ outputs }) => outputs['source'] as typeof list,
+  })
+  const after = new Task({ name: 'after', description: 'After', agent, context: [each] })
+  return new Crew({ name: 'listing', tasks: [source, each, after], store, logger: silent })
+}
+
 export interface TeamParts {
   readonly lead?: AgentParts
   readonly first?: AgentParts

@@ -60,7 +60,7 @@ test('enqueue refuses the inputs that a kickoff refuses, before anything is reco
   await assert.rejects(crew.enqueue({ notes: 'x' } as never), { code: 'OPTION_UNKNOWN' })
   for (const timing of [{ schedule: { cron: '@daily' } }, { cron: '@daily' }]) {
     const [name] = Object.keys(timing)
-    const instead = 'schedules are declared in the code of a crew .* call crew\\.schedule\\('
+    const instead = 'a schedule queues a run .* call crew\\.schedule\\('
     await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, ...timing } as never), {
       code: 'OPTION_UNKNOWN',
       message: new RegExp(`^enqueue has no option "${name}": ${instead}`),

@@ -301,3 +301,43 @@ function refusing(inner: Store, dies: (types: readonly string[]) => boolean): St
     release: async () => 0,
   }
 }
+
+describe('the output files of a task with forEach', () => {
+  const pages = (items: readonly { id: string }[], store: Store): Crew => {
+    const page = new Task({
+      name: 'page',
+      effect: 'read',
+      forEach: () => items,
+      key: ({ id }) => id,
+      outputFile: 'pages/{item.id}.md',
+      run: ({ item }) => `page ${item.id}`,
+    })
+    return new Crew({ name: 'pages', tasks: [page], store })
+  }
+
+  test('are one per item, named after the item', async () => {
+    await using folder = await workingFolder()
+    const result = await pages([{ id: 'a' }, { id: 'b' }], newStore()).kickoff()
+    assert.equal(readFileSync(join(folder.path, 'pages/b.md'), 'utf8'), 'page b')
+    assert.deepEqual(
+      result.task('page').items?.map(({ outputFile }) => outputFile),
+      ['pages/a.md', 'pages/b.md'],
+    )
+  })
+
+  test('are refused before an item is executed if two items would write the same one', async () => {
+    await using folder = await workingFolder()
+    const same = new Task({
+      name: 'page',
+      effect: 'read',
+      forEach: () => ['a', 'b'],
+      outputFile: 'pages/{item.length}.md',
+      run: ({ item }) => item,
+    })
+    const lengths = await refusal(() => new Crew({ name: 'pages', tasks: [same], store: newStore() }).kickoff())
+    assert.match(lengths.message, /uses \{item\.length\}, but item page\[a\] has no such member/)
+    const file = await refusal(() => pages([{ id: 'x/../y' }, { id: 'y' }], newStore()).kickoff())
+    assert.equal(file.code, 'INPUT_INVALID')
+    assert.ok(!existsSync(join(folder.path, 'pages')))
+  })
+})

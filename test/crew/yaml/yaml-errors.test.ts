@@ -237,6 +237,10 @@ const errors: {
     files: task('  output_pydantic: Report\n'),
     says: /^config\/tasks\.yaml:3:3: task t: output_pydantic is "Report", but a file cannot contain what it needs; give it in the code: taskOptions: \{ t: \{ output: z\.object\(\{ … \}\) \} \}$/,
   },
+  'a list of items': {
+    files: task('  forEach: outline.chapters\n'),
+    says: /^config\/tasks\.yaml:3:3: task t: forEach is "outline\.chapters", but a file cannot contain what it needs; give it in the code: taskOptions: \{ t: \{ forEach: \(\{ outputs \}\) => … \} \}$/,
+  },
   'a callback': {
     files: task('  callback: notify\n'),
     says: /^config\/tasks\.yaml:3:3: task t: callback is "notify", .+ taskOptions: \{ t: \{ callback: /,

@@ -28,6 +28,7 @@ describe('questions on the page', { skip }, () => {
       result: { decision: 'approve' },
       doubt: undefined,
       limit: undefined,
+      value: undefined,
     } as const
     const until = (kind: keyof typeof answers) => (question: { readonly kind: keyof typeof answers }) =>
       question.kind === kind ? undefined : answers[question.kind]

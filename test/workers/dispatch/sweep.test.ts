@@ -62,7 +62,7 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
       if (++second >= seconds) stopping.abort()
     },
   }
-  const served = { store, crews, claim: async () => [] }
+  const served = { store, crews, engine: undefined as never, claim: async () => [] }
   const report = ({ type }: WorkerEvent | { type: 'store-polled' }) =>
     void (type === 'store-polled' || events.push(type))
   await sweepStore(served, {

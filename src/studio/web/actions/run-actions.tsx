@@ -13,6 +13,7 @@ import { notify } from '../parts/notices.tsx'
 import { errorText } from '../parts/states.tsx'
 import { navigate, currentLocation, withQuery } from '../routing/router.tsx'
 import type { LiveRun } from '../run/live-run.ts'
+import { SendDialog } from './send-dialog.tsx'
 import { RunActionDialog, type DialogAction } from './run-action-dialog.tsx'
 
 const runActions: readonly DialogAction[] = ['resume', 'replay', 'fork', 'refresh']
@@ -20,6 +21,7 @@ const runActions: readonly DialogAction[] = ['resume', 'replay', 'fork', 'refres
 export function RunActions({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
   const { can, runId } = detail
   const [cancelling, setCancelling] = useState(false)
+  const [sending, setSending] = useState(false)
   const named = currentLocation.value.query.get('action')
   const action = runActions.find((each) => each === named && can.includes(each))
   const open = (what: DialogAction): void => navigate(withQuery({ action: what }))
@@ -38,6 +40,7 @@ export function RunActions({ run, detail }: { readonly run: LiveRun; readonly de
   const actions = [
     { name: 'resume', keys: 'r', words: 'Resume', icon: 'play', run: () => open('resume') },
     { name: 'requeue', keys: 'r', words: 'Requeue', icon: 'play', run: () => void requeue() },
+    { name: 'send', keys: 's', words: 'Send event', icon: 'hand', run: () => setSending(true) },
     { name: 'replay', keys: 'p', words: 'Replay', icon: 'repeat', run: () => open('replay') },
     { name: 'fork', keys: 'f', words: 'Fork', icon: 'fork', run: () => open('fork') },
     { name: 'refresh', keys: 'u', words: 'Refresh', icon: 'check', run: () => open('refresh') },
@@ -62,6 +65,7 @@ export function RunActions({ run, detail }: { readonly run: LiveRun; readonly de
         </button>
       ))}
       {action && <RunActionDialog key={action} action={action} detail={detail} onClose={close} refresh={run.refresh} />}
+      {sending && <SendDialog detail={detail} onClose={() => setSending(false)} />}
       {cancelling && <CancelDialog detail={detail} onClose={() => setCancelling(false)} />}
     </div>
   )

@@ -45,7 +45,7 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
       <div class="page-head">
         <h1>{crew.name}</h1>
         <span class="soft">
-          {crew.process}
+          {crew.flow ? 'flow' : crew.process}
           {crew.version !== '' && `, version ${crew.version}`}
           {crew.budget &&
             `, limit ${Object.entries(crew.budget)
@@ -58,21 +58,24 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
           </Link>
         </div>
       </div>
-      <Graph tasks={crew.tasks} to={(name) => withQuery({ task: name })} current={chosen}>
-        {(name) => {
-          const own = byName.get(name)
-          return (
-            <>
-              <strong class="clip">{name}</strong>
-              <span class="graph-line faint">
-                <span class="clip">
-                  {own?.type === 'agent' ? own.agent : own?.type === 'crew' ? `nested crew ${own.crew}` : 'function'}
+      {crew.flow && <p class="soft">The steps of a flow are found while it runs: the page of a run has its graph.</p>}
+      {!crew.flow && (
+        <Graph tasks={crew.tasks} to={(name) => withQuery({ task: name })} current={chosen}>
+          {(name) => {
+            const own = byName.get(name)
+            return (
+              <>
+                <strong class="clip">{name}</strong>
+                <span class="graph-line faint">
+                  <span class="clip">
+                    {own?.type === 'agent' ? own.agent : own?.type === 'crew' ? `nested crew ${own.crew}` : 'function'}
+                  </span>
                 </span>
-              </span>
-            </>
-          )
-        }}
-      </Graph>
+              </>
+            )
+          }}
+        </Graph>
+      )}
       {mayAct() && backtested !== undefined && (
         <BacktestDialog
           key={backtested}

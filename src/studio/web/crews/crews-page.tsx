@@ -21,7 +21,7 @@ export function CrewsPage(): JSX.Element {
       <Loaded from={crews} what="crews">
         {({ crews: loaded }) => <CrewList crews={loaded} />}
       </Loaded>
-      {(schedules.error !== undefined || (schedules.value?.length ?? 0) > 0) && (
+      {(schedules.error !== undefined || hasAny(schedules.value)) && (
         <>
           <h2 class="section-title">Schedules</h2>
           <div class="panel crew-part">
@@ -35,6 +35,10 @@ export function CrewsPage(): JSX.Element {
       </Loaded>
     </div>
   )
+}
+
+function hasAny(value: ReturnType<typeof useSchedules>['value']): boolean {
+  return value !== undefined && value.schedules.length + value.added.length > 0
 }
 
 function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Element {
@@ -51,9 +55,7 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
         <li key={crew.name}>
           <Link to={crewPath(crew.name)} class="panel card crew-card">
             <strong>{crew.name}</strong>
-            <span class="soft">
-              {plural(crew.tasks.length, 'task')}, {crew.process}
-            </span>
+            <span class="soft">{crew.flow ? 'flow' : `${plural(crew.tasks.length, 'task')}, ${crew.process}`}</span>
             <span class="crew-tasks faint clip">
               {crew.tasks.map(({ name }) => name).join(crew.process === 'sequential' ? ' → ' : ', ')}
             </span>
@@ -79,7 +81,7 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
                 <th>Crew</th>
                 {columns.map((name) => (
                   <th key={name} class="number">
-                    {name === 'suspended' ? 'waiting or stopped' : name}
+                    {name === 'suspended' ? 'waiting, sleeping or stopped' : name}
                   </th>
                 ))}
               </tr>
@@ -134,5 +136,5 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
 }
 
 function columnStatus(column: 'queued' | 'running' | 'suspended' | 'failed' | 'abandoned'): string {
-  return column === 'suspended' ? 'waiting,stopped' : column
+  return column === 'suspended' ? 'waiting,sleeping,stopped' : column
 }

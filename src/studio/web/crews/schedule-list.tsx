@@ -1,22 +1,32 @@
-// Schedules with their next runs, and a note if no worker has queued the next run.
+// Schedules in code with their next runs, and a note if no worker has queued the next run; schedules in the store, which
+// can be removed here.
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { longTime } from '../../../text/words.ts'
-import type { ScheduleView } from '../../api/contract.ts'
+import type { AddedScheduleView, ScheduleView } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
-import { useResource, type Resource } from '../api/resource.ts'
+import { changes } from '../api/listen.ts'
+import { useAction, useResource, type Resource } from '../api/resource.ts'
+import { mayAct, signed } from '../api/studio-session.ts'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
+import { notify } from '../parts/notices.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { now } from '../parts/time.tsx'
 import { Link, runPath } from '../routing/router.tsx'
 
-export function useSchedules(crew?: string): Resource<readonly ScheduleView[]> {
-  return useResource(`schedules ${crew ?? ''}`, async (signal) => {
-    const { schedules } = await call('GET /schedules', { query: crew === undefined ? {} : { crew }, signal })
-    return schedules
-  })
+interface Schedules {
+  readonly schedules: readonly ScheduleView[]
+  readonly added: readonly AddedScheduleView[]
+}
+
+export function useSchedules(crew?: string): Resource<Schedules> {
+  return useResource(`schedules ${crew ?? ''}`, (signal) =>
+    call('GET /schedules', { query: crew === undefined ? {} : { crew }, signal }),
+  )
 }
 
 interface ListProps {
-  readonly resource: Resource<readonly ScheduleView[]>
+  readonly resource: Resource<Schedules>
   /** Whether to show the crew of each schedule. */
   readonly crews?: boolean
 }
@@ -24,15 +34,20 @@ interface ListProps {
 export function ScheduleList({ resource, crews = false }: ListProps): JSX.Element {
   const { value, error, again } = resource
   if (!value) return error === undefined ? <Loading what="schedules" /> : <Failed error={error} again={again} />
-  if (value.length === 0)
+  const { schedules, added } = value
+  if (schedules.length + added.length === 0)
     return (
       <p class="soft">
-        None. Declare schedules in code: <code>crew.schedule({'{ cron, inputs }'})</code>
+        None. Declare schedules in code: <code>crew.schedule({'{ cron, inputs }'})</code>, or add one by the command
+        line: <code>npx reprise schedule add</code>
       </p>
     )
   return (
     <ul class="schedules">
-      {value.map((schedule) => (
+      {added.map((schedule) => (
+        <Added key={schedule.keptBy} schedule={schedule} crews={crews} />
+      ))}
+      {schedules.map((schedule) => (
         <li key={`${schedule.crew} ${schedule.name}`} class="schedule">
           <div class="schedule-head">
             <strong>{schedule.name}</strong>
@@ -46,6 +61,70 @@ export function ScheduleList({ resource, crews = false }: ListProps): JSX.Elemen
         </li>
       ))}
     </ul>
+  )
+}
+
+function Added({ schedule, crews }: { readonly schedule: AddedScheduleView; readonly crews: boolean }): JSX.Element {
+  const { name, crew, cron, timezone, priority, next, last, problem } = schedule
+  const [asking, setAsking] = useState(false)
+  return (
+    <li class="schedule">
+      <div class="schedule-head">
+        <strong>{name}</strong>
+        {crews && crew !== name && <span class="soft">{crew}</span>}
+        {mayAct() && (
+          <button type="button" class="small" onClick={() => setAsking(true)}>
+            Remove
+          </button>
+        )}
+      </div>
+      <p class="soft">
+        <code>{cron}</code> {timezone}
+        {priority !== 'normal' && `, ${priority} priority`}, added to the store
+      </p>
+      <p>
+        <ScheduleTime at={next} timezone={timezone} />
+      </p>
+      {last && (
+        <p class="soft">
+          Last run:{' '}
+          {last.status === undefined ? (
+            `${last.runId}, deleted`
+          ) : (
+            <>
+              <Link to={runPath(last.runId)}>{last.runId}</Link>, {last.status}
+            </>
+          )}
+        </p>
+      )}
+      {problem !== undefined && (
+        <p class="note">
+          {problem}. Workers queue its runs: <code>npx reprise worker</code>
+        </p>
+      )}
+      {asking && <RemoveDialog name={name} onClose={() => setAsking(false)} />}
+    </li>
+  )
+}
+
+function RemoveDialog({ name, onClose }: { readonly name: string; onClose(): void }): JSX.Element {
+  const { problem, attempt } = useAction()
+  const remove = (): Promise<void> =>
+    attempt(async () => {
+      await call('POST /schedules/{schedule}/remove', { params: { schedule: name }, body: signed() })
+      notify('Schedule removed.')
+      changes.value++
+      onClose()
+    })
+  return (
+    <Dialog title={`Remove schedule ${name}?`} onClose={onClose}>
+      <p>It queues no more runs. The runs that it has queued stay.</p>
+      <DialogEnd problem={problem} close="Keep the schedule" onClose={onClose}>
+        <button type="button" class="danger" onClick={() => void remove()}>
+          Remove the schedule
+        </button>
+      </DialogEnd>
+    </Dialog>
   )
 }
 

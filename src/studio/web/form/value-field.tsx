@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
-import type { Field, Shape } from './schema-shape.ts'
+import type { Field, Shape } from '../../../schema/schema-shape.ts'
 
 interface ValueProps {
   readonly shape: Shape

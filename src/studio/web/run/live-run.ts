@@ -25,6 +25,8 @@ export interface LiveRun {
   readonly error: Signal<unknown>
   /** Reloads the run, because it may have changed. */
   refresh(): void
+  /** Flows: loads the groups of steps from this one on. */
+  turn(from: number): void
   stop(): void
 }
 
@@ -45,6 +47,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   let restsAt = -1
   let reading = false
   let due = false
+  let groups = 0
   let queue: Entry[] = []
   let painting = false
 
@@ -137,9 +140,14 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   const read = async (): Promise<void> => {
     reading = true
     due = false
+    const begin = performance.now()
     try {
       const [nextDetail, loadedTimeline] = await Promise.all([
-        call('GET /runs/{run}', { params: { run: runId }, signal: ended.signal }),
+        call('GET /runs/{run}', {
+          params: { run: runId },
+          query: groups === 0 ? {} : { groups },
+          signal: ended.signal,
+        }),
         timeline.value ?? call('GET /runs/{run}/timeline', { params: { run: runId }, signal: ended.signal }),
       ])
       if (ended.signal.aborted) return
@@ -156,10 +164,12 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     } catch (problem) {
       if (!ended.signal.aborted) error.value = problem
     } finally {
+      // the server needs a second to read a run of thousands of steps
+      const pauseMs = Math.max(minIntervalMs, performance.now() - begin)
       setTimeout(() => {
         reading = false
         if (due && !ended.signal.aborted) void read()
-      }, minIntervalMs)
+      }, pauseMs)
     }
   }
   function refresh(): void {
@@ -175,6 +185,10 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     streamed,
     error,
     refresh,
+    turn(from) {
+      groups = from
+      refresh()
+    },
     stop() {
       ended.abort()
       unlisten?.()

@@ -3,7 +3,7 @@
 // with a button or a command.
 import type { JSX } from 'preact'
 import { parentRunId, attemptsOnPath } from '../../../journal/paths.ts'
-import { amount, dollars, longTime, shellWord } from '../../../text/words.ts'
+import { amount, dollars, inLocalTimes, longTime, shellWord } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { Icon, IconButton } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
@@ -20,7 +20,8 @@ import { suggestDecision, describeOrphan } from '../../../journal/describe.ts'
 import { session } from '../api/studio-session.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
-  const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, failed, total, error } = detail
+  const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, failed, total, flow, error } =
+    detail
   const caller = parentRunId(runId)
   const copy = (): void => {
     navigator.clipboard.writeText(runId).then(
@@ -48,7 +49,9 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         <RunActions run={run} detail={detail} />
       </div>
       {why !== undefined && (
-        <p class={status === 'failed' || status === 'abandoned' ? 'run-why is-bad' : 'run-why soft'}>{sentence(why)}</p>
+        <p class={status === 'failed' || status === 'abandoned' ? 'run-why is-bad' : 'run-why soft'}>
+          {sentence(inLocalTimes(why))}
+        </p>
       )}
       {error !== undefined && error.message !== why && !why?.startsWith(error.message) && (
         <p class="run-why is-bad">{error.message}</p>
@@ -70,8 +73,8 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
             <RunTime run={detail} />
           </Fact>
         )}
-        <Fact name="Tasks">
-          {done} of {total}
+        <Fact name={flow ? 'Steps' : 'Tasks'}>
+          {flow ? `${done} done` : `${done} of ${total}`}
           {failed > 0 && <span class="is-bad">, {failed} failed</span>}
         </Fact>
         <Fact name="Tokens">

@@ -23,6 +23,8 @@ import { childRuns, followRun, type ChildRuns, type LiveRun } from './live-run.t
 import { OrphansBar, RunHead } from './run-head.tsx'
 import { SpendingTab, LineageTab } from './tabs.tsx'
 import { TimelineView } from './timeline-view.tsx'
+import { FlowSteps } from './flow-steps.tsx'
+import { amount } from '../../../text/words.ts'
 import { useResource } from '../api/resource.ts'
 import { heldAnswers, isHeld } from '../waiting/held-answers.ts'
 import { QuestionDetail } from '../waiting/question-detail.tsx'
@@ -114,10 +116,18 @@ function Run({ run, detail, inner }: RunProps): JSX.Element {
       </nav>
       <div class={`run-columns ${beside && chosen ? 'has-detail' : ''}`}>
         <div class="run-main">
-          {tab === 'timeline' && (
-            <TimelineView run={run} detail={detail} inner={inner} chosen={chosen} choose={choose} />
-          )}
-          {tab === 'graph' && <TaskGraph detail={detail} chosen={chosen} />}
+          {tab === 'timeline' &&
+            (detail.flow ? (
+              <FlowSteps run={run} detail={detail} chosen={chosen} />
+            ) : (
+              <TimelineView run={run} detail={detail} inner={inner} chosen={chosen} choose={choose} />
+            ))}
+          {tab === 'graph' &&
+            (detail.flow ? (
+              <FlowGraph detail={detail} chosen={chosen} />
+            ) : (
+              <TaskGraph detail={detail} chosen={chosen} />
+            ))}
           {tab === 'spending' && <SpendingTab detail={detail} />}
           {tab === 'io' && <RunIo detail={detail} />}
           {tab === 'lineage' && <LineageTab runId={detail.runId} />}
@@ -176,6 +186,53 @@ function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
   )
 }
 
+/** Up to so many steps, the graph of a flow has a box for each of them, else for each name. */
+const mostBoxes = 60
+
+function FlowGraph(props: GraphProps): JSX.Element {
+  return props.detail.total <= mostBoxes ? <StepGraph {...props} /> : <GroupGraph {...props} />
+}
+
+function StepGraph({ detail, chosen }: GraphProps): JSX.Element {
+  const { runId } = detail
+  const { value, error, again } = useResource(`graph of ${runId}`, (signal) =>
+    call('GET /runs/{run}/tasks', { params: { run: runId }, query: { limit: mostBoxes }, signal }),
+  )
+  if (!value) return error === undefined ? <Loading what="the graph" /> : <Failed error={error} again={again} />
+  return (
+    <>
+      <p class="hint">An edge leads from the step whose result came last before a step was requested.</p>
+      <TaskGraph detail={{ ...detail, code: true, tasks: value.items }} chosen={chosen} />
+    </>
+  )
+}
+
+function GroupGraph({ detail: { steps } }: GraphProps): JSX.Element {
+  const groups = new Map((steps?.groups.items ?? []).map((group) => [group.name, group]))
+  return (
+    <>
+      <p class="hint">
+        An edge leads from the steps whose result came last before a step of this name was requested. Edges back, as of
+        a loop, are left out.
+      </p>
+      <Graph
+        tasks={[...groups.values()].map(({ name, after }) => ({ name, context: after }))}
+        to={() => withQuery({ tab: undefined })}
+        tone={(name) => ((groups.get(name)?.failed ?? 0) > 0 ? 'bad' : 'good')}
+      >
+        {(name) => (
+          <>
+            <strong class="clip">{name}</strong>
+            <span class="graph-line faint">
+              {amount(groups.get(name)?.done ?? 0)} of {amount(groups.get(name)?.total ?? 0)} done
+            </span>
+          </>
+        )}
+      </Graph>
+    </>
+  )
+}
+
 function readTab(name: string | null): Tab {
   return name !== null && Object.hasOwn(tabs, name) ? (name as Tab) : 'timeline'
 }
@@ -183,7 +240,7 @@ function readTab(name: string | null): Tab {
 function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const [open, setOpen] = useState(false)
   const answered = heldAnswers.value.filter(({ question }) => isAskedBy(question, detail.runId)).length
-  const count = Math.max(0, detail.questions.length - answered)
+  const count = Math.max(0, detail.openQuestions - answered)
   const words = count === 1 ? '1 question is waiting for a person.' : `${count} questions are waiting for a person.`
   if (count === 0)
     return (

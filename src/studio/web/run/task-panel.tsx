@@ -1,16 +1,16 @@
 // The details of a task: its description, output, cost, messages and actions.
 import type { JSX } from 'preact'
-import { amount, dollars, preciseDuration, plural } from '../../../text/words.ts'
-import type { RunDetail } from '../../api/contract.ts'
+import { amount, dollars, longTime, preciseDuration, plural } from '../../../text/words.ts'
+import type { RunDetail, TaskDetail } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { Markdown } from '../parts/markdown.tsx'
-import { OutputView } from '../parts/output-view.tsx'
+import { OutputView, ValueView } from '../parts/output-view.tsx'
 import { Status } from '../parts/status.tsx'
 import { crewPath, Link, Links, navigate, runPath, withQuery } from '../routing/router.tsx'
 import type { LiveRun } from './live-run.ts'
 import { Messages } from './messages.tsx'
-import { Foldable } from '../parts/states.tsx'
+import { Foldable, Loading } from '../parts/states.tsx'
 
 interface TaskPanelProps {
   readonly run: LiveRun
@@ -20,12 +20,15 @@ interface TaskPanelProps {
 }
 
 export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.Element {
-  const task = detail.tasks.find((each) => each.name === name)
+  const listed = detail.tasks.find((each) => each.name === name)
   const whole = useResource(
-    `task ${name} ${task?.status} ${detail.seq}`,
+    detail.flow ? `task ${name}` : `task ${name} ${listed?.status} ${detail.seq}`,
     (signal) => call('GET /runs/{run}/tasks/{task}', { params: { run: detail.runId, task: name }, signal }),
-    { live: false },
+    { live: detail.flow },
   )
+  // the detail of a flow has no steps
+  const task = detail.flow ? whole.value : listed
+  if (!task && detail.flow && whole.error === undefined) return <Loading what={name} />
   if (!task) return <p class="soft">The run has no task {name}.</p>
   const span = run.timeline.value?.attempts.find(({ path }) => path === attempt)
   const { usage } = task
@@ -93,16 +96,19 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
           <OutputView raw={task.raw} />
         </section>
       )}
-      <section>
-        <h3>Description</h3>
-        <Markdown text={task.description} />
-        {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
-        {task.context !== undefined && task.context.length > 0 && (
-          <p class="soft">
-            Receives the outputs of <Links names={task.context} to={(from) => withQuery({ at: from })} replace />
-          </p>
-        )}
-      </section>
+      {task.step && <StepFacts task={task} />}
+      {!task.step && (
+        <section>
+          <h3>Description</h3>
+          <Markdown text={task.description} />
+          {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
+          {task.context !== undefined && task.context.length > 0 && (
+            <p class="soft">
+              Receives the outputs of <Links names={task.context} to={(from) => withQuery({ at: from })} replace />
+            </p>
+          )}
+        </section>
+      )}
       {whole.value && whole.value.messages.length > 0 && (
         <Foldable title={`Full conversation (${plural(whole.value.messages.length, 'message')})`}>
           <Messages messages={whole.value.messages} />
@@ -121,6 +127,39 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
         </section>
       )}
     </div>
+  )
+}
+
+/** What is known of a step of a flow besides its output. */
+function StepFacts({ task }: { readonly task: TaskDetail }): JSX.Element | null {
+  const { name, step, child, attempts } = task
+  if (!step) return null
+  const { after, input, wait, until } = step
+  const isCall = wait === undefined && child === undefined && attempts > 0
+  return (
+    <section>
+      {after !== undefined && (
+        <p class="soft">
+          Requested after <Link to={withQuery({ at: after })}>{after}</Link>
+        </p>
+      )}
+      {until !== undefined && task.completedAt === undefined && (
+        <p class="soft">
+          {wait === 'sleep' ? 'Sleeps' : 'Waits'} until {longTime(until)}
+        </p>
+      )}
+      {input !== undefined && (
+        <>
+          <h3>Input</h3>
+          <ValueView value={input} />
+        </>
+      )}
+      {isCall && (
+        <p>
+          <Link to={withQuery({ at: `${name}#${attempts}/1.0` })}>Call of its function</Link>
+        </p>
+      )}
+    </section>
   )
 }
 

@@ -153,7 +153,7 @@ function StepState({ status, run }: { readonly status: StepSpan['status']; reado
 }
 
 /** A bar. At the very end, it still has room for its minimum width of three pixels. */
-function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale }): JSX.Element {
+export function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale }): JSX.Element {
   const left = scale.at(Date.parse(bar.from))
   const right = bar.to === undefined ? 1 : scale.at(Date.parse(bar.to))
   return (

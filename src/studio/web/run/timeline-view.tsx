@@ -143,7 +143,7 @@ interface AxisProps {
   readonly takeovers: readonly Takeover[]
 }
 
-function Axis({ scale, takeovers }: AxisProps): JSX.Element {
+export function Axis({ scale, takeovers }: AxisProps): JSX.Element {
   const ticks = axisTicks(scale)
   return (
     <div class="axis" aria-hidden="true">

@@ -1,7 +1,8 @@
 // A row of the list of runs: one line, or three on a phone.
 import type { JSX } from 'preact'
 import type { RunSummary } from '../../../runs/summary.ts'
-import { amount, dollars } from '../../../text/words.ts'
+import { amount, dollars, inLocalTimes } from '../../../text/words.ts'
+import { doneWords } from '../../../runs/status.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago, RunTime } from '../parts/time.tsx'
@@ -15,7 +16,7 @@ interface RunRowProps {
 }
 
 export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Element {
-  const { runId, crew, status, why, inputs, parent, usage, cost, createdAt, done, failed, total } = run
+  const { runId, crew, status, why, inputs, parent, usage, cost, createdAt, done, failed, total, flow } = run
   return (
     <div class={`run-row row ${current ? 'is-current' : ''}`}>
       <input
@@ -46,15 +47,19 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
       </span>
       <span class="run-inputs" title={why}>
         <span class="clip soft">{inputWords(inputs)}</span>
-        {why !== undefined && <span class={`clip why ${status === 'failed' ? 'is-bad' : 'faint'}`}>{why}</span>}
+        {why !== undefined && (
+          <span class={`clip why ${status === 'failed' ? 'is-bad' : 'faint'}`}>{inLocalTimes(why)}</span>
+        )}
       </span>
       <span class="run-progress">
-        <span class="bar" aria-hidden="true">
-          <i style={{ width: `${total === 0 ? 0 : (done / total) * 100}%` }} />
-        </span>
+        {!flow && (
+          <span class="bar" aria-hidden="true">
+            <i style={{ width: `${total === 0 ? 0 : (done / total) * 100}%` }} />
+          </span>
+        )}
         <span class="number faint">
-          {done}/{total}
-          <span class="hidden-text"> tasks done</span>
+          {flow ? doneWords(run) : `${done}/${total}`}
+          <span class="hidden-text">{flow ? '' : ' tasks'} done</span>
           {failed > 0 && <span class="is-bad">, {failed} failed</span>}
         </span>
       </span>

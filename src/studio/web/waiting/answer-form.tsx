@@ -7,7 +7,7 @@ import type { Answer } from '../../../journal/entries.ts'
 import type { Json } from '../../../journal/json.ts'
 import type { QuestionView } from '../../api/contract.ts'
 import { mayAnswer, sign, signature, signed } from '../api/studio-session.ts'
-import { schemaShape, type Shape } from '../form/schema-shape.ts'
+import { schemaShape, type Shape } from '../../../schema/schema-shape.ts'
 import { TextField, ValueField } from '../form/value-field.tsx'
 import { Problem } from '../parts/states.tsx'
 import { useShortcuts } from '../keys/shortcuts.ts'
@@ -252,6 +252,8 @@ function shapeFor(question: QuestionView, field: string): Shape {
   }
   if (field === 'result') return { type: 'json' }
   const shape = schemaShape(question.schema, begin)
+  // no box that looks like an answer before the person has given one
+  if (field === 'value' && shape.type === 'flag') return { type: 'choice', options: [true, false] }
   return shape.type === 'text' ? { ...shape, long: true } : shape
 }
 

@@ -1,6 +1,7 @@
 // The wording of decisions, by kind of question: buttons, explanations and keys.
 import type { Json } from '../../../journal/json.ts'
 import type { QuestionView } from '../../api/contract.ts'
+import { schemaShape, type Shape } from '../../../schema/schema-shape.ts'
 
 interface DecisionWords {
   /** The label of the decision. */
@@ -99,6 +100,16 @@ const words: { readonly [kind in QuestionView['kind']]: { readonly [decision: st
     },
     fail,
   },
+  value: {
+    answer: {
+      choice: 'Answer',
+      send: 'Send the answer',
+      means: 'Gives the flow this value.',
+      done: 'answered',
+      key: 'a',
+    },
+    fail,
+  },
 }
 
 export function decisionWords(kind: QuestionView['kind'], decision: string): DecisionWords {
@@ -110,6 +121,7 @@ export const kindTitles: { readonly [kind in QuestionView['kind']]: string } = {
   doubt: 'Did this call happen?',
   result: 'Accept this result?',
   limit: 'Limit reached',
+  value: 'A flow asks',
 }
 
 export const kindTags: { readonly [kind in QuestionView['kind']]: string } = {
@@ -117,6 +129,7 @@ export const kindTags: { readonly [kind in QuestionView['kind']]: string } = {
   doubt: 'in doubt',
   result: 'review',
   limit: 'limit',
+  value: 'question',
 }
 
 export const fieldLabels: { readonly [field: string]: string } = {
@@ -126,6 +139,7 @@ export const fieldLabels: { readonly [field: string]: string } = {
   output: 'Your version',
   input: 'Arguments',
   to: 'New limit',
+  value: 'Answer',
 }
 
 /** Returns the initial value of a field: what is asked about, for small corrections, or twice a reached limit. */
@@ -133,7 +147,18 @@ export function startingValue(question: QuestionView, field: string): Json | und
   if (field === 'output' && question.kind === 'result') return question.output
   if (field === 'input' && question.kind === 'call') return question.input
   if (field === 'to' && question.kind === 'limit') return doubled(question.limit)
+  if (field === 'value') return emptyFlags(schemaShape(question.schema))
   return field === 'reason' || field === 'feedback' ? '' : undefined
+}
+
+/** An unticked box of an object means no, and not that the value is missing. */
+function emptyFlags(shape: Shape): Json | undefined {
+  if (shape.type !== 'object') return undefined
+  const members = shape.fields.flatMap((field): [string, Json][] => {
+    const value = field.required && field.shape.type === 'flag' ? false : emptyFlags(field.shape)
+    return value === undefined ? [] : [[field.name, value]]
+  })
+  return Object.fromEntries(members)
 }
 
 function doubled(limit: Json): Json {

@@ -136,6 +136,17 @@ export function Subject({ question }: { readonly question: QuestionView }): JSX.
       )
     case 'limit':
       return <LimitTable limit={question.limit} question={question} />
+    case 'value':
+      return (
+        <>
+          <p class="question-text">{question.text}</p>
+          {question.about !== undefined && (
+            <div class="subject-value">
+              <ValueView value={question.about} />
+            </div>
+          )}
+        </>
+      )
   }
 }
 

@@ -124,6 +124,8 @@ function cardTitle(question: QuestionView): string {
       return typeof question.output === 'string' ? plainText(question.output) : oneLine(question.output)
     case 'limit':
       return `Limit: ${oneLine(question.limit)}`
+    case 'value':
+      return question.text
   }
 }
 

@@ -1,6 +1,6 @@
 // Turns a JSON Schema into form fields. Lists, unions and unknown schemas are edited as JSON, so a form can produce any
 // value.
-import type { Json } from '../../../journal/json.ts'
+import type { Json } from '../journal/json.ts'
 
 export interface Field {
   readonly name: string

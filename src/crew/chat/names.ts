@@ -1,0 +1,19 @@
+// Names in conversations. Needs nothing else, since pages in browsers import it, too.
+
+/** The step that waits for the message of a turn. `copy`: counts the messages that were received before. */
+export function messageStep(turn: number, copy = 1): string {
+  return `message[${copy === 1 ? turn : `${turn}+${copy - 1}`}]`
+}
+
+/** The step that answers the message of a turn. */
+export function answerStep(turn: number): string {
+  return `answer[${turn}]`
+}
+
+/** The id of an answer among the messages. */
+export function answerId(turn: number): string {
+  return `answer-${turn}`
+}
+
+/** By this name of the error, readers recognise a turn that was stopped. */
+export const stoppedName = 'AbortError'

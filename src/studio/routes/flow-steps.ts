@@ -1,0 +1,108 @@
+// Steps of flows, in parts: a flow may have thousands of them, so the detail of its run has only their groups.
+import { costOfTask } from '../../read/costs.ts'
+import type { Json } from '../../journal/json.ts'
+import type { OpenQuestion } from '../../journal/state/open-questions.ts'
+import { flowFacts, groupName, stepGroups, type UntakenEvent } from '../../runs/flow-view.ts'
+import { readRunTree, type RunTree } from '../../runs/run-view.ts'
+import { currentTasks, taskView } from '../../runs/task-view.ts'
+import type { Timeline } from '../../runs/timeline.ts'
+import type { FlowView, ListPart, TaskDetail, TaskPage } from '../api/contract.ts'
+import type { TasksQuery } from '../api/requests.ts'
+import { runDefinition, runPrices, type StudioContext } from '../context.ts'
+import type { Definition } from '../../crew/open-crew.ts'
+import type { Prices } from '../../models/cost.ts'
+import type { TaskView } from '../../runs/task-view.ts'
+
+/** How many groups, and how many waits, events and other facts, a response has. */
+const groupsLimit = 25
+const factsLimit = 10
+/** How many lives of a flow a timeline has: a flow that sleeps often has many. */
+const livesLimit = 100
+
+export function flowView(tree: RunTree, from: number): FlowView | undefined {
+  const { state } = tree
+  if (!state.flow) return undefined
+  const { waits = [], events = [], left = [] } = flowFacts(state)
+  return {
+    groups: part(stepGroups(tree, currentTasks(state)), groupsLimit, from),
+    waits: part(waits, factsLimit),
+    events: part(events.map(shortEvent), factsLimit),
+    left: part(left, factsLimit),
+  }
+}
+
+/** The questions in the detail of a run: of a flow, the first few. */
+export function questionsInDetail({ state, questions }: RunTree): readonly OpenQuestion[] {
+  return state.flow ? questions.slice(0, factsLimit) : questions
+}
+
+function part<T>(list: readonly T[], limit: number, from = 0): ListPart & { readonly items: readonly T[] } {
+  return { items: list.slice(from, from + limit), from, total: list.length }
+}
+
+function shortEvent(event: UntakenEvent): UntakenEvent {
+  return { ...event, value: shortJson(event.value) ?? '…' }
+}
+
+/** Rejects with RUN_NOT_FOUND. */
+export async function taskPage(
+  context: StudioContext,
+  runId: string,
+  { name, from = 0, limit = 20 }: TasksQuery,
+): Promise<TaskPage> {
+  const tree = await readRunTree(context.store, runId)
+  const { state } = tree
+  const prices = await runPrices(context, runId, state.crew)
+  const definition = await runDefinition(context, runId, state.crew)
+  const found = currentTasks(state).filter((task) => name === undefined || groupName(task.name) === name)
+  const tasks = found.slice(from, from + limit).map(async (task): Promise<TaskDetail> => {
+    const { messages: _, ...detail } = await taskDetail(tree, await taskView(tree, task), definition, prices)
+    return shortDetail(detail)
+  })
+  return { items: await Promise.all(tasks), from, total: found.length }
+}
+
+/** A task with what the code of the crew, and the prices, add to its view. */
+export async function taskDetail(
+  tree: RunTree,
+  task: TaskView,
+  crew: Definition | undefined,
+  prices: Prices | undefined,
+): Promise<TaskDetail & Pick<TaskView, 'messages'>> {
+  const code = crew?.tasks.find(({ name }) => name === task.name)
+  return {
+    ...task,
+    // the order of steps is known without the code
+    context: task.step ? [task.step.after ?? []].flat() : code?.context,
+    schema: code?.schema?.json,
+    cost: await costOfTask(tree.state, task.name, prices),
+  }
+}
+
+/** In characters of JSON. */
+const valueLimit = 120
+
+function shortJson(value: Json | undefined): Json | undefined {
+  return JSON.stringify(value ?? null).length <= valueLimit ? value : undefined
+}
+
+function shortText(text: string): string {
+  return text.length <= valueLimit ? text : `${text.slice(0, valueLimit).toWellFormed()}…`
+}
+
+/** Leaves out long values, which the task itself has. */
+function shortDetail(detail: TaskDetail): TaskDetail {
+  const { raw, output, error, step } = detail
+  return {
+    ...detail,
+    raw: shortText(raw),
+    output: shortJson(output as Json | undefined),
+    error: error && { code: error.code, message: shortText(error.message) },
+    step: step && { ...step, input: shortJson(step.input) },
+  }
+}
+
+/** The timeline of a flow has only its lives: the page shows its steps in parts. */
+export function withoutSteps(timeline: Timeline): Timeline {
+  return { ...timeline, lives: timeline.lives.slice(-livesLimit), attempts: [], given: [], questions: [] }
+}

@@ -1,0 +1,296 @@
+// Conversations with an agent: what the model is shown, and what becomes of messages.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, chat, tool, type Conversation } from 'reprise'
+import { scriptedModel } from 'reprise/testing'
+import { startWorker } from 'reprise/workers'
+import { z } from 'zod'
+import { gate, speakingModel } from '../crew/runs/speaking-model.ts'
+import { atEveryAppend, entriesOf, newStore, ofGoneProcess, orDeath } from '../engine/support.ts'
+import { quiet } from '../flows/support.ts'
+import { talker } from './support.ts'
+
+const texts = async (conversation: Conversation): Promise<string[]> =>
+  (await conversation.messages()).map(({ text }) => text)
+
+/** What the model was sent, without the instructions. */
+const sent = (conversation: string | undefined): string[] => (conversation ?? '').split('\n\n').slice(3)
+
+const echo = { when: /./, reply: (all: string) => `re ${all.split('\n\n').at(-1)}` }
+
+describe('the model of a conversation', () => {
+  test('is sent the messages so far, and the calls of its tools', async () => {
+    const lookup = tool({
+      name: 'lookup',
+      description: 'Look up',
+      effect: 'read',
+      input: z.object({ n: z.number() }),
+      run: () => 'found it',
+    })
+    const model = scriptedModel([{ when: 'look', calls: [{ tool: 'lookup', input: { n: 7 } }] }, echo])
+    const agent = new Agent({ role: 'Helper', goal: 'Help', model, tools: [lookup] })
+    const store = newStore()
+    const conversation = chat(agent, { store, logger: quiet }).conversation('c')
+    assert.equal(String(await conversation.send('look')), 're found it')
+    await conversation.send('again')
+    assert.match(model.calls.at(-1)?.conversation ?? '', /look\n\n.*found it.*\n\nagain$/s)
+    const started = (await entriesOf(store, 'c')).find(({ path }) => path === 'answer[2]#1')
+    assert.deepEqual(started?.type === 'task.started' && started.carries, { path: 'answer[1]#1', message: 'again' })
+  })
+
+  test('is sent the texts of the earlier runs once the conversation continues as another run', async () => {
+    const { chat: served, model, store } = talker({ turnsPerRun: 2 }, [echo])
+    const conversation = served.conversation('c')
+    for (const text of ['one', 'two', 'three', 'four', 'five']) await conversation.send(text)
+    const all = ['one', 're one', 'two', 're two', 'three', 're three', 'four', 're four', 'five']
+    assert.deepEqual(sent(model.calls.at(-1)?.conversation), all)
+    assert.deepEqual(await texts(conversation), [...all, 're five'])
+    assert.equal((await store.row('c~3'))?.status, 'suspended')
+    assert.equal((await conversation.run()).id, 'c~3')
+  })
+
+  test('is sent an answer as a person has edited it', async () => {
+    const { chat: served, model } = talker({}, [echo])
+    const conversation = served.conversation('c')
+    await conversation.send('one')
+    await conversation.send('two')
+    await served.run('c').edit('answer[1]', 'edited')
+    await conversation.send('three')
+    assert.deepEqual(sent(model.calls.at(-1)?.conversation), ['one', 'edited', 'two', 're two', 'three'])
+    assert.equal(model.calls.length, 3)
+  })
+
+  test('is sent a summary of the older part when the conversation exceeds its contextTokens', async () => {
+    const script = [
+      { when: 'You write the summary', reply: 'Ada likes tea.' },
+      { when: /./, reply: 'So. '.repeat(100) },
+    ]
+    const { chat: served, model, store } = talker({}, script, { contextTokens: 600 })
+    const conversation = served.conversation('c')
+    for (let n = 1; n <= 8; n++) await conversation.send(`message ${n}`)
+    assert.ok((await entriesOf(store, 'c')).some(({ type }) => type === 'context.summarised'))
+    assert.match(model.calls.at(-1)?.conversation ?? '', /Its summary:\nAda likes tea\./)
+    assert.ok(model.calls.every((call) => call.conversation.length < 600 * 6))
+    assert.equal((await conversation.messages()).length, 16)
+  })
+
+  test('is sent a summary in the next run if the texts of the earlier ones are long', async () => {
+    const script = [
+      { when: 'You write the summary', reply: 'Ada likes tea.' },
+      { when: /./, reply: 'So. '.repeat(100) },
+    ]
+    const { chat: served, model } = talker({ turnsPerRun: 4 }, script, { contextTokens: 2_000 })
+    const conversation = served.conversation('c')
+    for (let n = 1; n <= 13; n++) await conversation.send(`message ${n}`)
+    const summaries = model.calls.filter(({ conversation: all }) => all.includes('You write the summary'))
+    assert.equal(summaries.length, 2)
+    assert.match(summaries.at(-1)?.conversation ?? '', /The summary of what came before:\nAda likes tea\./)
+    assert.match(model.calls.at(-1)?.conversation ?? '', /Its summary:\nAda likes tea\.\n\nmessage 1[0-2]/)
+    const inputs = (await served.run('c~4').view()).inputs as { readonly history: readonly unknown[] }
+    assert.ok(inputs.history.length < 24)
+  })
+})
+
+describe('a message', () => {
+  test('with an id is one message, however often it is sent', async () => {
+    const { chat: served, model } = talker({ turnsPerRun: 2 }, [echo])
+    const conversation = served.conversation('c')
+    const first = await conversation.send('one', { id: 'm1' })
+    assert.deepEqual(
+      { ...first, toString: undefined },
+      { ...(await conversation.send('one', { id: 'm1' })), toString: undefined },
+    )
+    await Promise.all([1, 2].map(() => conversation.send('two', { id: 'm2' })))
+    // sent again to the next run
+    assert.equal((await conversation.send('two', { id: 'm2' })).turn, 2)
+    assert.equal((await conversation.send('three', { id: 'm3' })).turn, 3)
+    assert.equal((await conversation.send('two', { id: 'm2' })).turn, 2)
+    assert.equal(model.calls.length, 3)
+    await assert.rejects(conversation.send('other', { id: 'm2' }), { code: 'INPUTS_DIFFER' })
+  })
+
+  test('that is sent during a turn waits for its end', async () => {
+    const go = gate()
+    const model = speakingModel((call) => (call === 1 ? ['One', go.wait] : [`Answer ${call}`]))
+    const conversation = chat(new Agent({ role: 'Helper', goal: 'Help', model }), { store: newStore() }).conversation(
+      'c',
+    )
+    const first = conversation.send('a')
+    const others = [conversation.send('b', { id: 'b' }), conversation.send('c', { id: 'c' })]
+    go.open()
+    assert.equal(String(await first), 'One')
+    assert.deepEqual((await Promise.all(others)).map(String).toSorted(), ['Answer 2', 'Answer 3'])
+    assert.equal((await conversation.messages()).length, 6)
+  })
+
+  test('whose turn fails stays without an answer, and the next turn is shown it', async () => {
+    const { chat: served, model } = talker({}, [{ when: /bad$/, error: 'no such thing' }, echo])
+    const conversation = served.conversation('c')
+    await conversation.send('good')
+    await assert.rejects(conversation.send('bad', { id: 'm' }), { code: 'MODEL_FAILED', message: /no such thing/ })
+    await assert.rejects(conversation.send('bad', { id: 'm' }), { code: 'MODEL_FAILED' })
+    assert.equal(String(await conversation.send('better')), 're better')
+    assert.deepEqual(sent(model.calls.at(-1)?.conversation), ['good', 're good', 'bad', 'better'])
+    assert.deepEqual(
+      (await conversation.messages()).map(({ status }) => status),
+      ['answered', undefined, 'failed', 'answered', undefined],
+    )
+  })
+
+  test('that is empty, or sent to a cancelled conversation, is refused', async () => {
+    const { chat: served } = talker({}, [echo])
+    const conversation = served.conversation('c')
+    await assert.rejects(conversation.send(''), { code: 'OPTION_INVALID' })
+    await assert.rejects(conversation.send('a', { ids: 'x' } as never), { code: 'OPTION_UNKNOWN' })
+    assert.deepEqual(await conversation.messages(), [])
+    await conversation.send('a')
+    await served.run('c').cancel()
+    await assert.rejects(conversation.send('b'), { code: 'RUN_ENDED' })
+  })
+
+  test('is answered by a worker, if workers execute the turns', async () => {
+    const { chat: served, store } = talker({ workers: true, turnsPerRun: 2 }, [echo])
+    await using _ = await startWorker([served], { pollSeconds: 0.02 })
+    const conversation = talker({ workers: true, store }).chat.conversation('c')
+    for (const text of ['a', 'b', 'c']) assert.equal(String(await conversation.send(text)), `re ${text}`)
+  })
+})
+
+describe('a conversation that is killed at any append', () => {
+  test('has the answers of an undisturbed one, and no message twice', async () => {
+    const said = ['one', 'two', 'three']
+    const talk = async (store: ReturnType<typeof newStore>): Promise<string[]> => {
+      const conversation = talker({ store, turnsPerRun: 2 }).chat.conversation('c')
+      for (const text of said) await conversation.send(text, { id: text })
+      return texts(conversation)
+    }
+    const undisturbed = await talk(newStore())
+    let lives = 0
+    await atEveryAppend(async (dying) => {
+      const inner = newStore()
+      lives += 1
+      await orDeath(talk(dying(ofGoneProcess(inner))))
+      assert.deepEqual(await talk(inner), undisturbed)
+    })
+    assert.ok(lives > 10)
+  })
+})
+
+describe('stopping a turn', () => {
+  const hanging = (store = newStore()) => {
+    const never = Promise.withResolvers<void>()
+    const model = speakingModel((call) => (call === 2 ? ['Two', never.promise] : [`Answer ${call}`]))
+    return chat(new Agent({ role: 'Helper', goal: 'Help', model }), { store, logger: quiet })
+  }
+
+  test('leaves its message without an answer, and the conversation goes on', async () => {
+    const store = newStore()
+    const conversation = hanging(store).conversation('c')
+    await conversation.send('a')
+    assert.equal(await conversation.stop(), false)
+    const second = conversation.send('b')
+    while (!(await entriesOf(store, 'c')).some(({ path }) => path === 'answer[2]#1')) await new Promise(setImmediate)
+    // from another process
+    assert.equal(await hanging(store).conversation('c').stop(), true)
+    assert.equal((await second).status, 'stopped')
+    assert.equal(String(await conversation.send('c')), 'Answer 3')
+    assert.deepEqual(
+      (await conversation.messages()).map(({ role, status }) => status ?? role),
+      ['answered', 'assistant', 'stopped', 'answered', 'assistant'],
+    )
+  })
+
+  test('that waits for an approval withdraws the question', async () => {
+    const pay = tool({ name: 'pay', description: 'Pay', approval: true, input: z.object({}), run: () => 'paid' })
+    const model = scriptedModel([{ when: /pay$/, calls: [{ tool: 'pay', input: {} }] }, echo])
+    const agent = new Agent({ role: 'Clerk', goal: 'Pay', model, tools: [pay] })
+    const conversation = chat(agent, { store: newStore(), logger: quiet }).conversation('c')
+    assert.equal((await conversation.send('pay')).status, 'waiting')
+    assert.equal(await conversation.stop(), true)
+    await assert.rejects(conversation.answer('q1', { decision: 'approve' }), { code: 'QUESTION_NOT_FOUND' })
+    assert.equal(String(await conversation.send('hello')), 're hello')
+  })
+})
+
+describe('a turn that asks a person', () => {
+  test('resolves as waiting, and with its answer once the question is answered', async () => {
+    const paid: number[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      approval: true,
+      input: z.object({ sum: z.number() }),
+      run: ({ sum }) => paid.push(sum),
+    })
+    const model = scriptedModel([{ when: 'pay', calls: [{ tool: 'pay', input: { sum: 5 } }] }, echo])
+    const agent = new Agent({ role: 'Clerk', goal: 'Pay', model, tools: [pay] })
+    const conversation = chat(agent, { store: newStore(), logger: quiet }).conversation('c')
+    const asked = await conversation.send('pay', { id: 'm' })
+    assert.deepEqual([asked.status, asked.questions.map(({ kind }) => kind)], ['waiting', ['call']])
+    const later = await conversation.send('are you there?')
+    assert.deepEqual([later.status, later.turn], ['waiting', undefined])
+    const answered = await conversation.answer('q1', { decision: 'approve' }, { by: 'ada' })
+    assert.deepEqual([answered.status, answered.id, paid], ['answered', 'm', [5]])
+    assert.deepEqual((await texts(conversation)).length, 4)
+  })
+})
+
+describe('a fork of a conversation', () => {
+  test('has the turns up to the given one, in whichever run that is, and the old one does not change', async () => {
+    const { chat: served, model } = talker({ turnsPerRun: 3 }, [echo])
+    const conversation = served.conversation('c')
+    for (let n = 1; n <= 8; n++) await conversation.send(`m${n}`)
+    const before = await texts(conversation)
+    for (const turn of [1, 3, 5, 8]) {
+      const fork = await conversation.fork({ turn, id: `fork-${turn}` })
+      const kept = Array.from({ length: turn }, (_, index) => [`m${index + 1}`, `re m${index + 1}`]).flat()
+      assert.deepEqual(await texts(fork), kept)
+      assert.equal(String(await fork.send('other')), 're other')
+      assert.deepEqual(sent(model.calls.at(-1)?.conversation), [...kept, 'other'])
+      assert.deepEqual(await texts(fork), [...kept, 'other', 're other'])
+    }
+    assert.deepEqual(await texts(conversation), before)
+    const nested = await served.conversation('fork-5').fork({ turn: 2 })
+    assert.deepEqual(await texts(nested), before.slice(0, 4))
+    for (const turn of [0, 9, 1.5])
+      await assert.rejects(conversation.fork({ turn }), { code: 'OPTION_INVALID' }, `turn ${turn}`)
+  })
+
+  test('by a replay answers the message of the turn again', async () => {
+    const { chat: served, model } = talker({ turnsPerRun: 3 })
+    const conversation = served.conversation('c')
+    for (let n = 1; n <= 4; n++) await conversation.send(`m${n}`)
+    const calls = model.calls.length
+    const again = await conversation.replay({ turn: 2, id: 'again' })
+    assert.equal(model.calls.length, calls + 1)
+    assert.deepEqual(await texts(again), (await texts(conversation)).slice(0, 4))
+    assert.equal((await again.send('m3')).turn, 3)
+  })
+})
+
+test('a chat refuses an agent whose texts use inputs, and options that it does not have', () => {
+  const model = scriptedModel([echo])
+  assert.throws(() => chat(new Agent({ role: 'Guide to {city}', goal: 'Help', model })), {
+    code: 'OPTION_INVALID',
+    message: /use \{city\}/,
+  })
+  const agent = new Agent({ role: 'Helper', goal: 'Help', model })
+  assert.throws(() => chat(agent, { tasks: [] } as never), { code: 'OPTION_UNKNOWN' })
+  assert.throws(() => chat(agent, { turnsPerRun: 0 }), { code: 'OPTION_INVALID' })
+  assert.throws(() => chat('Helper' as never), { code: 'OPTION_INVALID' })
+  assert.equal(chat(agent).name, 'chat Helper')
+})
+
+test('a turn records as much late in a conversation as early', async () => {
+  const { chat: served, store } = talker({}, [{ when: /./, reply: 'Always the same answer.' }])
+  const conversation = served.conversation('c')
+  for (let n = 11; n <= 50; n++) await conversation.send(`message ${n}`, { id: `m${n}` })
+  const sizes = new Map<string, number>()
+  for (const { prev: _, at: _1, ...entry } of await entriesOf(store, 'c')) {
+    if ('usage' in entry) delete (entry as { usage?: unknown }).usage
+    const turn = /\[(\d+)\]/.exec(entry.path ?? '')?.[1] ?? ''
+    sizes.set(turn, (sizes.get(turn) ?? 0) + JSON.stringify(entry).length)
+  }
+  const [early = 0, late = 0] = [sizes.get('10'), sizes.get('40')]
+  assert.ok(early > 500 && Math.abs(late - early) < 100, `${early} and ${late} characters`)
+})

@@ -1,0 +1,236 @@
+// Flows whose code, inputs or results change between two lives: what is kept, what is executed again, what is asked.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Flow, type FlowRun } from 'reprise'
+import { newStore } from '../engine/support.ts'
+import { ledger, listening, quiet } from './support.ts'
+
+type Body = (flow: FlowRun<{ readonly [name: string]: never }>) => Promise<unknown>
+
+/** Lives of one run: each with the code of the moment. All wait at the end for a question, unless `last`. */
+function lives() {
+  const store = newStore()
+  const { logger, warnings } = listening()
+  const { done, times } = ledger()
+  const work = (body: Body, last = false) =>
+    new Flow({
+      name: 'f',
+      store,
+      logger,
+      run: async (flow) => {
+        const made = await body(flow)
+        if (!last) await flow.ask('stop', 'Stop?')
+        return made as never
+      },
+    })
+  return {
+    done,
+    times,
+    warnings,
+    store,
+    start: (body: Body) => work(body).kickoff({ id: 'r' }),
+    again: (body: Body) => work(body).resume('r'),
+    last: (body: Body) => work(body, true).resume('r'),
+    run: () => work(async () => null).run('r'),
+  }
+}
+
+describe('a flow edited between two lives', () => {
+  test('executes an inserted step, and keeps what is recorded', async () => {
+    const { start, last, done } = lives()
+    const step = (name: string) => (flow: FlowRun) => flow.step(name, { effect: 'read' }, () => (done.push(name), name))
+    await start(async (flow) => [await step('a')(flow), await step('c')(flow)])
+    const result = await last(async (flow) => [await step('a')(flow), await step('b')(flow), await step('c')(flow)])
+    assert.deepEqual(result.output, ['a', 'b', 'c'])
+    assert.deepEqual(done, ['a', 'c', 'b'])
+  })
+
+  test('reports a removed step, and completes', async () => {
+    const { start, last, warnings } = lives()
+    await start(async (flow) => {
+      await flow.step('a', { effect: 'read' }, () => 1)
+      return flow.step('b', { effect: 'read' }, () => 2)
+    })
+    const result = await last((flow) => flow.step('b', { effect: 'read' }, () => 3))
+    assert.equal(result.output, 2)
+    assert.match(warnings.join('\n'), /recorded and no longer requested by flow f: a and stop/)
+    assert.deepEqual((result as unknown as { left: string[] }).left, ['a', 'stop'])
+  })
+
+  test('finds reordered steps by their names', async () => {
+    const { start, last, done } = lives()
+    const step = (name: string) => (flow: FlowRun) => flow.step(name, { effect: 'read' }, () => (done.push(name), name))
+    await start(async (flow) => [await step('a')(flow), await step('b')(flow)])
+    const result = await last(async (flow) => [await step('b')(flow), await step('a')(flow)])
+    assert.deepEqual(result.output, ['b', 'a'])
+    assert.deepEqual(done, ['a', 'b'])
+  })
+
+  test('never uses a result for another input', async () => {
+    const { start, last, done, warnings } = lives()
+    const charge = (customer: string) => (flow: FlowRun) =>
+      flow.step('find', { effect: 'read', input: customer }, (id) => (done.push(id), `account of ${id}`))
+    await start((flow) => charge('ann')(flow))
+    const result = await last((flow) => charge('bob')(flow))
+    assert.equal(result.output, 'account of bob')
+    assert.deepEqual(done, ['ann', 'bob'])
+    assert.match(warnings.join('\n'), /step find is executed again: input changed/)
+  })
+
+  test('asks before a once step is called for another input', async () => {
+    const { start, again, last, done, run } = lives()
+    const charge = (amount: number) => (flow: FlowRun) =>
+      flow.step('charge', { input: amount }, (cents) => (done.push(`charged ${cents}`), cents))
+    await start((flow) => charge(5)(flow))
+    const asked = await again((flow) => charge(7)(flow))
+    const [question] = asked.questions.filter(({ kind }) => kind === 'call')
+    assert.match(
+      question?.text ?? '',
+      /May charge\(7\) be called\? .*charge\(5\) of task charge at .*, which succeeded/,
+    )
+    assert.deepEqual(done, ['charged 5'])
+    await run().answer(question?.id ?? '', { decision: 'use', result: 5 })
+    assert.equal((await last((flow) => charge(7)(flow))).output, 5)
+    assert.deepEqual(done, ['charged 5'])
+  })
+
+  test('asks before a renamed once step is called, and takes over its record if the code says what it was', async () => {
+    const { start, again, last, done } = lives()
+    const pay = (name: string, was?: string) => (flow: FlowRun) =>
+      flow.step(name, { input: 1, ...(was === undefined ? {} : { was }) }, () => (done.push('paid'), 'paid'))
+    await start((flow) => pay('pay')(flow))
+    const asked = await again((flow) => pay('charge')(flow))
+    assert.match(
+      asked.questions.map(({ text }) => text).join('\n'),
+      /May charge\(1\) be called\? Calls that were already made: pay\(1\) of task pay/,
+    )
+    assert.deepEqual(done, ['paid'])
+    const other = lives()
+    await other.start((flow) => pay('pay')(flow))
+    assert.equal((await other.last((flow) => pay('charge', 'pay')(flow))).output, 'paid')
+    assert.deepEqual(done, ['paid', 'paid'])
+    assert.equal((await other.last((flow) => pay('charge')(flow))).output, 'paid')
+    void last
+  })
+
+  test('does not ask about a new once step if every recorded one is requested', async () => {
+    const { start, last, done } = lives()
+    const pay = (name: string) => (flow: FlowRun) => flow.step(name, () => (done.push(name), name))
+    await start((flow) => pay('first')(flow))
+    const result = await last(async (flow) => [await pay('first')(flow), await pay('second')(flow)])
+    assert.deepEqual(result.output, ['first', 'second'])
+  })
+
+  test('executes a step whose kind has changed', async () => {
+    const { start, last } = lives()
+    await start((flow) => flow.step('work', { effect: 'read' }, () => 'by hand'))
+    const inner = new Flow({ name: 'inner', logger: quiet, run: async () => 'by a flow' })
+    const result = await last(async (flow) => (await flow.run(inner, {}, { name: 'work' })).raw)
+    assert.equal(result.output, 'by a flow')
+  })
+
+  test('gives up a step that had begun with another input', async () => {
+    const { store } = lives()
+    const { done } = ledger()
+    const work = (input: string) =>
+      new Flow({
+        name: 'g',
+        store,
+        logger: quiet,
+        run: async (flow) => {
+          const inner = new Flow({
+            name: 'inner',
+            logger: quiet,
+            run: async (within) => {
+              await within.step('begin', { effect: 'read' }, () => done.push(`begin ${input}`))
+              if (input === 'ann') await within.ask('sure', 'Sure?')
+              return input
+            },
+          })
+          return (await flow.run(inner, { for: input })).output
+        },
+      })
+    const asked = await work('ann').kickoff({ id: 'g1' })
+    assert.equal(asked.questions.length, 1)
+    const result = await work('bob').resume('g1')
+    assert.equal(result.output, 'bob')
+    assert.deepEqual(done, ['begin ann', 'begin bob'])
+    assert.equal((await store.row('g1/inner#1'))?.status, 'cancelled')
+  })
+
+  test('fails if a step has another input in each life', async () => {
+    const { start, again, done } = lives()
+    const body: Body = (flow) =>
+      flow.step('report', { effect: 'read', input: performance.now() }, (at) => (done.push('made'), at))
+    await start(body)
+    for (let n = 0; n < 3; n++) await again(body)
+    await assert.rejects(again(body), {
+      code: 'DEFINITION_CHANGED',
+      message: /does its input contain the time.*flow\.now\(\)/,
+    })
+    assert.equal(done.length, 4)
+  })
+})
+
+describe('an edit of a recorded result', () => {
+  test('executes again what follows from it, and stops where a result comes out equal', async () => {
+    const { start, last, done, run } = lives()
+    const body: Body = async (flow) => {
+      const log = <T>(name: string, value: T): T => (done.push(name), value)
+      const a = await flow.step('a', { effect: 'read' }, () => log('a', 1))
+      const b = await flow.step('b', { effect: 'read', input: a }, () => log('b', 'same'))
+      const c = await flow.step('c', { effect: 'read' }, () => log('c', `c after ${a}`))
+      const d = await flow.step('d', { effect: 'read', input: 4 }, () => log('d', 4))
+      const e = await flow.step('e', { effect: 'read', input: b }, () => log('e', 5))
+      return { a, b, c, d, e }
+    }
+    await start(body)
+    assert.deepEqual(done.splice(0), ['a', 'b', 'c', 'd', 'e'])
+    await run().edit('a', 10)
+    const result = await last(body)
+    assert.deepEqual(result.output, { a: 10, b: 'same', c: 'c after 10', d: 4, e: 5 })
+    assert.deepEqual(done.splice(0), ['b', 'c'])
+  })
+
+  test('of a step that no code has is refused by the names of those there are', async () => {
+    const { start, run } = lives()
+    await start((flow) => flow.step('a', { effect: 'read' }, () => 1))
+    await assert.rejects(run().edit('aa', 1), { code: 'TASK_NOT_FOUND', message: /has no task "aa"; did you mean a\?/ })
+    await run().invalidate('a')
+  })
+
+  test('asks about once steps that follow from it', async () => {
+    const { start, again, done, run } = lives()
+    const body: Body = async (flow) => {
+      const a = await flow.step('a', { effect: 'read' }, () => 1)
+      return flow.step('send', () => (done.push('sent'), `sent after ${a}`))
+    }
+    await start(body)
+    await run().edit('a', 2)
+    const asked = await again(body)
+    assert.match(asked.questions.map(({ text }) => text).join('\n'), /May send\(.*\) be called\?.*already made/)
+    assert.deepEqual(done, ['sent'])
+  })
+
+  test('while the flow waits begins the function again, in the same process', async () => {
+    const store = newStore()
+    let passes = 0
+    const work = new Flow({
+      name: 'f',
+      store,
+      logger: quiet,
+      run: async (flow) => {
+        passes += 1
+        const a = await flow.step('a', { effect: 'read' }, () => 1)
+        await flow.sleep('nap', { seconds: 0.3 })
+        return a
+      },
+    })
+    const running = work.kickoff({ id: 'r' })
+    const run = await running.started
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await run.edit('a', 5)
+    assert.equal((await running).output, 5)
+    assert.equal(passes, 2)
+  })
+})

@@ -1,0 +1,56 @@
+// Random flows with random histories: kills, stops, answers, events, edits. A failure prints the line that plays it
+// again. With REPRISE_FLOW_SEED and REPRISE_FLOW_RUNS, other histories are played, and as many as wanted.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { memoryStore } from '../../src/stores/memory/store.ts'
+import { sqliteStore } from '../../src/stores/sqlite/store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { isFull } from '../support/full.ts'
+import { quickFolder } from '../support/quick-folder.ts'
+import { hunt } from './fuzz/hunt.ts'
+import { orderMutants, otherMutants } from './fuzz/mutants.ts'
+
+const { REPRISE_FLOW_SEED = '1', REPRISE_FLOW_RUNS, REPRISE_FLOW_PATH: path } = process.env
+
+async function playHistories(open: (now: () => number) => Store | Promise<Store>, runs: number): Promise<void> {
+  const numRuns = Number(REPRISE_FLOW_RUNS ?? runs)
+  const found = await hunt({ open, seed: Number(REPRISE_FLOW_SEED), numRuns, path })
+  if (!found.failed) return
+  const command = 'node --conditions=reprise-source --test test/flows/fuzz.test.ts'
+  const again = `REPRISE_FLOW_SEED=${found.seed} REPRISE_FLOW_PATH=${found.counterexamplePath} ${command}`
+  assert.fail(`${String(found.errorInstance)}\n${fc.defaultReportMessage(found)}\nto play it again: ${again}`)
+}
+
+describe('flows with random histories', () => {
+  test('receive the same in every process, and repeat no recorded step', async () => {
+    await playHistories((now) => memoryStore({ now }), isFull ? 2_000 : 80)
+  })
+
+  test('do so on SQLite too', async () => {
+    const folder = mkdtempSync(join(quickFolder(), 'reprise-flows-'))
+    let stores = 0
+    try {
+      await playHistories((now) => sqliteStore(join(folder, `${++stores}.db`), { now }), isFull ? 100 : 5)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('the random histories of flows detect that', () => {
+  const source = '--conditions=reprise-source'
+  const program = join(import.meta.dirname, 'fuzz/hunt-mutant.ts')
+  for (const defect of Object.keys(isFull ? { ...orderMutants, ...otherMutants } : orderMutants)) {
+    test(defect, async () => {
+      const most = isFull ? '1000' : '50'
+      const { stdout } = await promisify(execFile)(process.execPath, [source, program, defect, most])
+      const { failed, numRuns } = JSON.parse(stdout) as { failed: boolean; numRuns: number }
+      assert.ok(failed, `${numRuns} histories found nothing`)
+    })
+  }
+})
