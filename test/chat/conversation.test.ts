@@ -154,6 +154,15 @@ describe('a message', () => {
     const conversation = talker({ workers: true, store }).chat.conversation('c')
     for (const text of ['a', 'b', 'c']) assert.equal(String(await conversation.send(text)), `re ${text}`)
   })
+
+  test('is answered by a worker, though everything happens in the same millisecond', { timeout: 60_000 }, async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2031, 4, 6) })
+    const { chat: served, store } = talker({ workers: true }, [echo])
+    const conversation = talker({ workers: true, store }).chat.conversation('c')
+    const answers = ['a', 'b'].map((text) => conversation.send(text))
+    await using _ = await startWorker([served], { pollSeconds: 0.02 })
+    assert.deepEqual((await Promise.all(answers)).map(String), ['re a', 're b'])
+  })
 })
 
 describe('a conversation that is killed at any append', () => {

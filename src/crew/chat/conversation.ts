@@ -8,9 +8,10 @@ import { openTreeQuestions } from '../../engine/task/children.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { otherCrewError, readRun, readStateIfExists, runNotFoundError } from '../../read/read-run.ts'
-import { checkNewRunId, isWoken, lastRun } from '../../read/row-summary.ts'
+import { checkNewRunId, isWoken, lastRow } from '../../read/row-summary.ts'
 import { waitForRun } from '../result/result.ts'
 import type { Run } from '../run.ts'
+import type { RunRow } from '../../stores/store.ts'
 import { engineFor } from '../open-crew.ts'
 import { wakeRun } from '../queue/dispatcher.ts'
 import { resumeOrFollow } from '../verbs/resume.ts'
@@ -193,31 +194,36 @@ export class Conversation {
   }
 
   /** Looks a message up in the newest run. The turn is undefined while the message is not recorded yet. */
-  async '~turn'(id: string): Promise<{ readonly turn: Turn | undefined; readonly state: RunState }> {
-    const { state, store } = await this.#last()
-    return { turn: await findTurn(store, state, id), state }
+  async '~turn'(id: string): Promise<{ readonly turn: Turn | undefined; readonly row: RunRow }> {
+    const { state, row, store } = await this.#last()
+    return { turn: await findTurn(store, state, id), row }
   }
 
   get '~chat'(): Chat {
     return this.#chat
   }
 
-  /** Waits until the run is not in this state any more. */
-  async '~changed'({ run, updatedAt: since }: RunState, signal?: AbortSignal): Promise<void> {
+  /** Waits until the row of the run has changed. */
+  async '~changed'({ run, ...before }: RunRow, signal?: AbortSignal): Promise<void> {
     const engine = await this.#engine()
-    await waitForRun(engine, run, async ({ updatedAt }) => (updatedAt === since ? undefined : true), signal)
+    // two changes may have the same time
+    const isSame = ({ updatedAt, status, summary }: RunRow): boolean =>
+      updatedAt === before.updatedAt && status === before.status && summary === before.summary
+    await waitForRun(engine, run, async (row) => (isSame(row) ? undefined : true), signal)
   }
 
   async #engine(): Promise<Engine> {
     return this.#chat['~open'].engine()
   }
 
-  /** The newest run. Rejects with RUN_NOT_FOUND. */
-  async #last(): Promise<{ readonly state: RunState; readonly store: Engine['store'] }> {
+  /** The newest run. The row is at most as new as the state. Rejects with RUN_NOT_FOUND. */
+  async #last(): Promise<{ readonly row: RunRow; readonly state: RunState; readonly store: Engine['store'] }> {
     const { store } = await this.#engine()
-    const { state } = await readRun(store, await lastRun(store, this.id))
+    const row = await lastRow(store, this.id)
+    if (!row) throw runNotFoundError(store, this.id)
+    const { state } = await readRun(store, row.run)
     if (state.crew !== this.#chat.name) throw otherCrewError(state.run, state.crew, this.#chat.name)
-    return { state, store }
+    return { row, state, store }
   }
 
   /** Executes or awaits the turn of a message, and those before it. */
@@ -227,10 +233,10 @@ export class Conversation {
     onExecuting: (run: string) => void = () => {},
   ): Promise<Reply> {
     const { store } = await this.#engine()
-    let state: RunState | undefined
+    let executed: RunState | undefined
     for (;;) {
       signal?.throwIfAborted()
-      state ??= (await this.#last()).state
+      const { state, row } = executed ? { state: executed, row: undefined } : await this.#last()
       const turn = await findTurn(store, state, id)
       if (turn?.status === 'answered' || turn?.status === 'stopped')
         return reply(id, turn.turn, turn.status, turn.answer)
@@ -241,8 +247,8 @@ export class Conversation {
         if (questions.length > 0) return reply(id, turn?.turn, 'waiting', '', questions)
         if (this.#chat.workers) throw notContinued(state)
       }
-      if (this.#chat.workers) await this['~changed'](state, signal)
-      state = this.#chat.workers ? undefined : await this.#execute(state.run, signal, onExecuting)
+      if (this.#chat.workers && row) await this['~changed'](row, signal)
+      else executed = await this.#execute(state.run, signal, onExecuting)
     }
   }
 

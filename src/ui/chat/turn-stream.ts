@@ -171,9 +171,9 @@ async function begunTurn(
   )
   for (;;) {
     signal.throwIfAborted()
-    const { turn, state } = await conversation['~turn'](id)
+    const { turn, row } = await conversation['~turn'](id)
     if (turn?.turn !== undefined || isOver) return turn
-    await Promise.race([over, conversation['~changed'](state, signal)])
+    await Promise.race([over, conversation['~changed'](row, signal)])
   }
 }
 
@@ -229,9 +229,9 @@ async function* followTurn(
       return ended
     }
     if (rest !== 'suspended') return rest
-    const { turn, state } = await conversation['~turn'](id)
+    const { turn, row } = await conversation['~turn'](id)
     if (turn?.status === 'waiting') return 'suspended'
-    await conversation['~changed'](state, signal)
+    await conversation['~changed'](row, signal)
   }
 }
 
