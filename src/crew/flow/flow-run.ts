@@ -19,7 +19,7 @@ import { isAgent } from '../options/crew-checks.ts'
 import { stableId } from '../task.ts'
 import { defineChildStep, defineFunctionStep } from './define-step.ts'
 import { stepName } from './step-name.ts'
-import { eventOptions, readStepOptions, runOptions, sleepEnd, waitOptions } from './step-options.ts'
+import { readStepOptions, runOptions, sleepEnd, sleepOptions, waitOptions } from './step-options.ts'
 import type { FlowRun } from './flow-types.ts'
 
 const schemas = new WeakMap<object, AnswerSchema>()
@@ -60,13 +60,14 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
 
   const waitFor = (
     name: unknown,
-    key: unknown,
+    { key, signal: stop }: { readonly key: unknown; readonly signal: AbortSignal | undefined },
     schema: Pick<AnswerSchema, 'validate'> | undefined,
     work: Wait,
   ): StepRequest => ({
     name: stepName(name, key),
     was: [],
     work,
+    signal: stop,
     read: async (raw, structured) => (schema ? parsed(schema, raw, structured) : undefined),
   })
 
@@ -74,7 +75,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
     const run = (third ?? second) as (...given: unknown[]) => unknown
     const options = readStepOptions(name, third === undefined ? {} : second)
     if (typeof run !== 'function') throw wrong(`the function of step ${describe(name)}`, run, 'a function')
-    const { key, was, effect, settle, maxSeconds, output, version, retries, input } = options
+    const { key, was, effect, settle, maxSeconds, output, version, retries, input, signal: stop } = options
     const path = stepName(name, key)
     const schema = output === undefined ? undefined : schemaOf(output, `the output of step ${String(name)}`)
     const given = input === undefined ? undefined : jsonOf(input, `the input of step ${path}`)
@@ -102,12 +103,13 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
       name: path,
       was: was.map((old) => stepName(old, key)),
       work: retries ? { ...task, stepRetries: retries } : task,
+      signal: stop,
       read: async (raw, structured) => (schema ? parsed(schema, raw, structured) : structured ? readJson(raw) : raw),
     }
   }
 
   const runCrew = (crew: Crew, inputs: unknown, options: unknown, ownName: string): StepRequest => {
-    const { name = ownName, key, was } = runOptions(options)
+    const { name = ownName, key, was, signal: stop } = runOptions(options)
     const path = stepName(name, key)
     const given = (inputs ?? {}) as { readonly [input: string]: Json }
     const label = `the inputs of step ${path}`
@@ -121,6 +123,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
       name: path,
       was: was.map((old) => stepName(old, key)),
       work: task,
+      signal: stop,
       async read(raw, structured, { output: stored, attempts }) {
         const output =
           stored && raw !== '' ? await outputOf(task, { raw, structured, within: stored.within }) : undefined
@@ -132,7 +135,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
 
   const runTool = (given: Tool<unknown>, input: unknown, options: unknown): StepRequest => {
     const tool: Tool<unknown> = overrides.tools?.get(given.name) ?? given
-    const { name = tool.name, key, was } = runOptions(options)
+    const { name = tool.name, key, was, signal: stop } = runOptions(options)
     const path = stepName(name, key)
     const json = jsonOf(input, `the input of step ${path}`)
     const parse = async (changed: Json = json): Promise<unknown> => {
@@ -161,6 +164,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
       name: path,
       was: was.map((old) => stepName(old, key)),
       work: task,
+      signal: stop,
       read: async (raw, structured) => (structured ? readJson(raw) : raw),
     }
   }
@@ -181,7 +185,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
   }
 
   const ask = (name: unknown, question: unknown, given: unknown, options: unknown): StepRequest => {
-    const { key, until } = waitOptions('ask', options)
+    const { until, ...waiting } = waitOptions('ask', options)
     const { text, about } = readQuestion(name, question)
     const schema = given === undefined ? anyText : schemaOf(given, `the answer to ${String(name)}`)
     const work: Wait = {
@@ -192,15 +196,15 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
       check: async (value) => checked(schema, value),
       ...(until ? { until } : {}),
     }
-    return waitFor(name, key, schema, work)
+    return waitFor(name, waiting, schema, work)
   }
 
   const event = (name: unknown, given: unknown, options: unknown): StepRequest => {
-    const { key, until } = eventOptions(options)
+    const { until, ...waiting } = waitOptions('event', options)
     const schema = schemaOf(given, `event ${String(name)}`)
     const check = async (value: Json) => checked(schema, value)
     const work: Wait = { wait: 'event', event: stepName(name, undefined), check, ...(until ? { until } : {}) }
-    return waitFor(name, key, schema, work)
+    return waitFor(name, waiting, schema, work)
   }
 
   const seeded = (what: string, name: unknown, options: { readonly key?: unknown } = {}): string => {
@@ -230,9 +234,8 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
     event: (name: unknown, schema: unknown, options?: unknown) => requested(() => event(name, schema, options)),
     sleep: (name: unknown, time: unknown, options?: unknown) =>
       requested(() => {
-        const { key } = runOptions(options)
-        const until = sleepEnd(time)
-        return waitFor(name, key, undefined, { wait: 'sleep', until })
+        const waiting = sleepOptions(options)
+        return waitFor(name, waiting, undefined, { wait: 'sleep', until: sleepEnd(time) })
       }),
     now,
     random: (name: unknown, options?: { readonly key?: unknown }) =>

@@ -33,7 +33,15 @@ interface Keyed {
   readonly key?: StepKey
 }
 
-interface Named extends Keyed {
+interface Stoppable extends Keyed {
+  /**
+   * Stops the step when it aborts: the step fails with the reason, and what it waits for is withdrawn. A `once` call
+   * that has begun is not stopped. Abort it only after a result of another step, so that every process does the same.
+   */
+  readonly signal?: AbortSignal
+}
+
+interface Named extends Stoppable {
   /** Earlier name or names of the step. A run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
 }
@@ -153,13 +161,13 @@ export interface FlowRun<Inputs = { readonly [name: string]: unknown }, Given = 
     name: string,
     question: Question,
     schema: Schema,
-    options?: Keyed & { readonly timeout?: undefined },
+    options?: Stoppable & { readonly timeout?: undefined },
   ): Promise<InferOutput<Schema>>
   ask<Schema extends SchemaInput>(
     name: string,
     question: Question,
     schema: Schema,
-    options: Keyed & { readonly timeout: Duration },
+    options: Stoppable & { readonly timeout: Duration },
   ): Promise<InferOutput<Schema> | undefined>
 
   /**
@@ -169,16 +177,16 @@ export interface FlowRun<Inputs = { readonly [name: string]: unknown }, Given = 
   event<Schema extends SchemaInput>(
     name: string,
     schema: Schema,
-    options?: Keyed & { readonly timeout?: undefined },
+    options?: Stoppable & { readonly timeout?: undefined },
   ): Promise<InferOutput<Schema>>
   event<Schema extends SchemaInput>(
     name: string,
     schema: Schema,
-    options: Keyed & { readonly timeout: Duration },
+    options: Stoppable & { readonly timeout: Duration },
   ): Promise<InferOutput<Schema> | undefined>
 
   /** Waits for a time, or until a date. The process may end meanwhile. */
-  sleep(name: string, time: Duration | Date, options?: Keyed): Promise<void>
+  sleep(name: string, time: Duration | Date, options?: Stoppable): Promise<void>
 
   /**
    * Ends the run, and continues as a new run with these inputs: `chat~2` after `chat`. For flows that go on for ever:

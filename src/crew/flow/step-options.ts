@@ -16,7 +16,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { maxBackoffSeconds, type FunctionDefinition, type Retries } from '../../engine/definition.ts'
 import type { Effect } from '../../tools/tool.ts'
 
-const stepKeys = ['input', 'key', 'effect', 'settle', 'output', 'version', 'retries', 'maxSeconds', 'was']
+const stepKeys = ['input', 'key', 'effect', 'settle', 'output', 'version', 'retries', 'maxSeconds', 'was', 'signal']
 
 type Settle = NonNullable<FunctionDefinition['settle']>
 
@@ -30,6 +30,7 @@ interface StepSettings {
   readonly version: string | undefined
   readonly retries: Retries | undefined
   readonly maxSeconds: number | undefined
+  readonly signal: AbortSignal | undefined
 }
 
 /** Throws OPTION_INVALID or OPTION_UNKNOWN. */
@@ -37,7 +38,7 @@ export function readStepOptions(name: unknown, given: unknown): StepSettings {
   const what = `step ${describe(name)}`
   if (!isRecord(given)) throw wrong(`the options of ${what}`, given, 'an object, before the function')
   checkKeys(what, given, stepKeys)
-  const { input, key, was, effect, settle, output, version, retries, maxSeconds } = given
+  const { input, key, was, effect, settle, output, version, retries, maxSeconds, signal } = given
   const effectOf = optional(`effect of ${what}`, effect, oneOf(['read', 'idempotent', 'once'] as const)) ?? 'once'
   const tries = retries === undefined ? undefined : readRetries(`retries of ${what}`, retries)
   if (tries && effectOf === 'once') {
@@ -54,7 +55,14 @@ export function readStepOptions(name: unknown, given: unknown): StepSettings {
     version: optional(`version of ${what}`, version, text),
     retries: tries,
     maxSeconds: optional(`maxSeconds of ${what}`, maxSeconds, seconds),
+    signal: readSignal(what, signal),
   }
+}
+
+const abortSignal = check<AbortSignal>('an AbortSignal', (value) => value instanceof AbortSignal)
+
+function readSignal(what: string, signal: unknown): AbortSignal | undefined {
+  return optional(`signal of ${what}`, signal, abortSignal)
 }
 
 const seconds = number(0.001, 2_000_000)
@@ -77,30 +85,43 @@ interface RunSettings {
   readonly name?: string
   readonly key: unknown
   readonly was: readonly string[]
+  readonly signal: AbortSignal | undefined
 }
 
-/** The options of `run` and `sleep`. Throws OPTION_INVALID or OPTION_UNKNOWN. */
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function runOptions(given: unknown = {}): RunSettings {
-  checkKeys('run', given, ['key', 'name', 'was'])
-  const { name, key, was } = given as { readonly [option: string]: unknown }
-  return { ...(name === undefined ? {} : { name: text.read('name', name) }), key, was: readWas('the step', was) }
+  checkKeys('run', given, ['key', 'name', 'was', 'signal'])
+  const { name, key, was, signal } = given as { readonly [option: string]: unknown }
+  return {
+    ...(name === undefined ? {} : { name: text.read('name', name) }),
+    key,
+    was: readWas('the step', was),
+    signal: readSignal('run', signal),
+  }
 }
 
 interface WaitSettings {
   readonly key: unknown
+  readonly signal: AbortSignal | undefined
   readonly until?: (now: number) => number
 }
 
 /** The options of `ask` and `event`. Throws OPTION_INVALID or OPTION_UNKNOWN. */
-export function waitOptions(what: string, given: unknown = {}): WaitSettings {
-  checkKeys(what, given, ['key', 'timeout'])
-  const { key, timeout } = given as { readonly [option: string]: unknown }
-  if (timeout === undefined) return { key }
+export function waitOptions(what: 'ask' | 'event', given: unknown = {}): WaitSettings {
+  checkKeys(what, given, ['key', 'timeout', 'signal'])
+  const { key, timeout, signal } = given as { readonly [option: string]: unknown }
+  const settings = { key, signal: readSignal(what, signal) }
+  if (timeout === undefined) return settings
   const ms = durationMs(`timeout of ${what}`, timeout)
-  return { key, until: (now) => now + ms }
+  return { ...settings, until: (now) => now + ms }
 }
 
-export const eventOptions = (given: unknown): WaitSettings => waitOptions('event', given)
+/** Throws OPTION_INVALID or OPTION_UNKNOWN. */
+export function sleepOptions(given: unknown = {}): Omit<WaitSettings, 'until'> {
+  checkKeys('sleep', given, ['key', 'signal'])
+  const { key, signal } = given as { readonly [option: string]: unknown }
+  return { key, signal: readSignal('sleep', signal) }
+}
 
 const units = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000 } as const
 

@@ -67,7 +67,11 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
     if (needsSlot) slots -= 1
     delete call.dueAt
     const stop = (call.stop = new AbortController())
-    call.seen = { answers: countAnswers(life), event: state.lastEvent ?? 0 }
+    call.seen = {
+      answers: countAnswers(life),
+      event: state.lastEvent ?? 0,
+      aborted: call.signal?.aborted === true,
+    }
     const work = executeStep(life, call, stop.signal)
       .then((outcome) => (outcome === 'suspended' ? void waiting.add(call) : pass.settle(call)))
       .catch((error: unknown) => void (stop.signal.aborted || (life.failure ??= { error })))
@@ -227,7 +231,8 @@ async function toContinue(life: Life, waiting: ReadonlySet<StepCall>): Promise<S
   return [...waiting].filter((call) => {
     const { name, work, signal, dueAt, seen } = call
     if (dueAt !== undefined && dueAt <= now) return true
-    if (!('wait' in work)) return signal?.aborted || woken.has(name) || answers !== seen?.answers
+    if (signal?.aborted && !seen?.aborted) return true
+    if (!('wait' in work)) return woken.has(name) || answers !== seen?.answers
     if (work.wait === 'event') return state.lastEvent !== undefined && state.lastEvent !== seen?.event
     const path = state.tasks.get(name)?.attempts.at(-1) ?? ''
     return work.wait === 'question' && answers !== seen?.answers && questionOf(state, path)?.answer !== undefined

@@ -1,7 +1,7 @@
 // Executes one step of a flow: a function, a child run or a wait. A failure is recorded, and tried again if the step
 // says so. The function of the flow may stop the step by its signal.
 import { messageOf } from '../../base/errors.ts'
-import type { TaskState } from '../../journal/state/state.ts'
+import type { AttemptState, TaskState } from '../../journal/state/state.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import type { TaskDefinition } from '../definition.ts'
 import { cancelChild } from '../inbox/inbox.ts'
@@ -14,14 +14,20 @@ import { endOfWait, executeWait } from './wait.ts'
 
 /** Executes a step, or continues it. Rejects if the run can't go on; a failure of the step itself is recorded. */
 export async function executeStep(life: Life, call: StepCall, stop: AbortSignal): Promise<'settled' | 'suspended'> {
-  const { work, after } = call
-  const { signal = new AbortController().signal } = call
-  const own: Life = { ...life, signal: AbortSignal.any([life.signal, stop, signal]) }
-  if ('wait' in work) return (await executeWait(own, call, work)) === 'suspended' ? 'suspended' : 'settled'
-  const task = { ...work, started: { ...work.started, after } }
+  const { work, after, name } = call
+  const never = new AbortController().signal
+  const isOnce = !('wait' in work) && work.code?.effect === 'once'
+  // a `once` call is not stopped: whether it happened would be unknown
+  const signal = (isOnce && isCalled(life, name) ? never : call.signal) ?? never
+  const own: Life = { ...life, signal: AbortSignal.any([life.signal, stop, isOnce ? never : signal]) }
   const isStopped = (): boolean => signal.aborted && !life.signal.aborted && !stop.aborted
+  if ('wait' in work) {
+    if (isStopped()) return failStopped(life, name, signal)
+    return (await executeWait(own, call, work)) === 'suspended' ? 'suspended' : 'settled'
+  }
+  const task = { ...work, started: { ...work.started, after } }
   for (;;) {
-    if (isStopped()) return failStopped(life, task, signal)
+    if (isStopped()) return failStopped(life, name, signal)
     if (((await timeToRetry(life, call)) ?? 0) > 0) return 'suspended'
     try {
       if ((await tryStep(own, task)) === 'suspended') return 'suspended'
@@ -41,8 +47,7 @@ async function tryStep(life: Life, task: TaskDefinition): Promise<'ended' | 'sus
     return (await executeTask(life, task)) === 'suspended' ? 'suspended' : 'ended'
   } catch (error) {
     if (life.signal.aborted) throw error
-    const attempt = life.state.tasks.get(task.name)?.attempts.at(-1) ?? ''
-    if (life.state.attempts.get(attempt)?.status !== 'failed') {
+    if (lastAttempt(life, task.name)?.status !== 'failed') {
       const failed = withFailedTask(error, task.name)
       if (!isTaskError(failed)) throw failed
       await failTask({ life, task }, { code: failed.code, message: failed.reason, cause: failed.cause })
@@ -51,15 +56,21 @@ async function tryStep(life: Life, task: TaskDefinition): Promise<'ended' | 'sus
   }
 }
 
-/** Records that the function stopped the step. */
-async function failStopped(life: Life, task: TaskDefinition, { reason }: AbortSignal): Promise<'settled'> {
+function lastAttempt({ state }: Life, step: string): AttemptState | undefined {
+  return state.attempts.get(state.tasks.get(step)?.attempts.at(-1) ?? '')
+}
+
+/** Whether the function of the step was called in the present attempt. */
+function isCalled(life: Life, step: string): boolean {
+  return lastAttempt(life, step)?.turns[0]?.calls[0]?.calledAt !== undefined
+}
+
+/** Records that the function of the flow stopped the step. */
+async function failStopped(life: Life, step: string, { reason }: AbortSignal): Promise<'settled'> {
   const { state, engine, tree } = life
-  if (state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')?.status === 'failed') return 'settled'
-  for (const child of activeChildren(state, task.name)) await cancelChild(engine, tree, child.run)
-  await failTask(
-    { life, task: { name: task.name } },
-    { code: 'TASK_FAILED', message: messageOf(reason), cause: reason },
-  )
+  if (lastAttempt(life, step)?.status === 'failed') return 'settled'
+  for (const child of activeChildren(state, step)) await cancelChild(engine, tree, child.run)
+  await failTask({ life, task: { name: step } }, { code: 'TASK_FAILED', message: messageOf(reason), cause: reason })
   return 'settled'
 }
 

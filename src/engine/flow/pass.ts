@@ -55,8 +55,8 @@ export interface StepCall extends StepRequest {
   stop?: AbortController
   /** When a waiting step is looked at again, in ms since 1970 by the clock of this process. */
   dueAt?: number
-  /** How many answers and which event the step knew when it began to wait. */
-  seen?: { readonly answers: number; readonly event: number }
+  /** What the step knew when it began to wait: how many answers, the last event, whether its signal had aborted. */
+  seen?: { readonly answers: number; readonly event: number; readonly aborted: boolean }
   resolve(value: unknown): void
   reject(error: unknown): void
 }
