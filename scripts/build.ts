@@ -1,8 +1,9 @@
 // Builds `dist`: JavaScript without comments, the declarations that the package's entry points need, and the studio's
-// page.
+// page, and the demo.
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { build } from 'esbuild'
 import { buildPage } from './build-page.ts'
 import { bundlePackages } from './bundle-packages.ts'
 import { embedValues } from './embed-values.ts'
@@ -18,8 +19,23 @@ await embedValues(dist)
 await bundlePackages(dist)
 pruneDeclarations(root)
 await buildPage(join(dist, 'studio/web'))
+await buildDemo(join(root, 'examples/claims-triage'), join(dist, 'demo'))
 
 function compile(...options: string[]): void {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', ...options], { cwd: root, stdio: 'inherit' })
+}
+
+/** `reprise demo` plays examples/claims-triage, whose TypeScript Node does not execute inside node_modules. */
+async function buildDemo(from: string, to: string): Promise<void> {
+  await build({
+    entryPoints: ['demo.ts', 'crew.ts'].map((file) => join(from, file)),
+    outdir: to,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    external: ['reprise', 'reprise/*', 'zod'],
+  })
+  copyFileSync(join(from, 'fixtures.json'), join(to, 'fixtures.json'))
 }

@@ -2,36 +2,50 @@
 // replayed in a third. It needs no key: a model server on loopback speaks the wire protocol of OpenAI. It compares the
 // run with an undisturbed one, and fails if any promise is broken.
 //
-//   npm run demo
+//   npm run demo, in a clone
+//   npx reprise demo, where the package is installed
 import { mkdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { openStore, type Store } from 'reprise/stores'
 import type { Entry } from 'reprise/journal'
-import { openModelServer, type ModelServer } from '../model-server.ts'
-import { runId } from './crew.ts'
-import { completed, follow, forkOf, start } from './process.ts'
+import { openModelServer, type ModelServer } from './model-server.ts'
+import { completed, follow, forkOf, runId, start } from './process.ts'
 import { heading, say, progressPrinter } from './progress.ts'
 import { account, repliesIn, table } from './report.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures.json')
-const folder = freshFolder(process.argv[2] ?? join(import.meta.dirname, '../../.reprise/demo'))
-const shown = relative('.', folder).startsWith('..') ? folder : relative('.', folder)
 
-try {
-  await demo()
-} catch (error) {
-  console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`)
-  process.exit(1)
+if (import.meta.main) {
+  const place = process.argv[2] ?? join(import.meta.dirname, '../../.reprise/demo')
+  process.exitCode = await demo(place, { reprise: 'npm run reprise --', isClone: true })
 }
 
-async function demo(): Promise<void> {
+interface Surroundings {
+  /** How the command line is called here. */
+  readonly reprise: string
+  readonly isClone: boolean
+}
+
+/** Runs the demo in a new folder below `place`. Resolves with the exit code. */
+export async function demo(place: string, surroundings: Surroundings): Promise<number> {
+  try {
+    await play(freshFolder(place), surroundings)
+    return 0
+  } catch (error) {
+    console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`)
+    return 1
+  }
+}
+
+async function play(folder: string, surroundings: Surroundings): Promise<void> {
+  const shown = relative('.', folder).startsWith('..') ? folder : relative('.', folder)
   console.log('Reprise: three tasks of insurance claims triage, killed and brought back.')
   console.log('The model is a server on this machine that answers from a file: no key, no cost.')
   await using server = await openModelServer(fixtures, { pace: true })
   await using other = await openModelServer(fixtures)
-  const undisturbed = runUndisturbed(other)
+  const undisturbed = runUndisturbed(other, folder)
   undisturbed.catch(() => {}) // awaited below
   await using store = closing(await openStore(`file:${folder}/runs`))
   const journal: Entry[] = []
@@ -61,7 +75,7 @@ async function demo(): Promise<void> {
     printStep(entry)
   }
   const resumed = await completed(second)
-  const asked = server.requests().length
+  const asked = server.calls()
   say(`result: ${wrap(resumed)}`)
 
   heading('4. Replay: the last task again, for another reader')
@@ -74,7 +88,7 @@ async function demo(): Promise<void> {
     printReplayStep(entry)
   }
   const replayed = await completed(third)
-  const askedAgain = server.requests().length - asked
+  const askedAgain = server.calls() - asked
   say(`result: ${wrap(replayed)}`)
 
   heading('What it took')
@@ -100,29 +114,34 @@ async function demo(): Promise<void> {
     say(`${kept ? styleText('green', 'yes') : styleText('red', 'NO ')}  ${promise}`)
   const broken = promises.filter(([, kept]) => !kept).length
   if (broken > 0) throw new Error(`${broken} of ${promises.length} promises not kept; see ${shown}`)
-  whatNext()
+  whatNext(shown, surroundings)
 }
 
-function whatNext(): void {
+function whatNext(shown: string, { reprise, isClone }: Surroundings): void {
   heading('What to try next')
   say('Look at the runs that this demo left behind:')
   say(`  export REPRISE_STORE=file:${shown}/runs`)
-  say('  npm run reprise -- runs')
-  say(`  npm run reprise -- show ${runId} --steps`)
+  say(`  ${reprise} runs`)
+  say(`  ${reprise} show ${runId} --steps`)
+  say(`  ${isClone ? 'npm run build && ' : ''}${reprise} studio   # in the browser`)
   say(`  cat ${shown}/runs/${runId}.jsonl ${shown}/ledger.txt`)
-  say('  npm run build && npm run reprise -- studio   # in the browser')
+  if (!isClone) {
+    say('Make a project of your own, which runs without a key:')
+    say(`  unset REPRISE_STORE; ${reprise} create my-crew`)
+    return
+  }
   say('With a key of yours (and OPENAI_BASE_URL, if it is not for OpenAI itself):')
   say('  unset REPRISE_STORE; export OPENAI_API_KEY=sk-…')
   say('  npx node --conditions=reprise-source examples/claims-triage/crew.ts')
   say('Stop it with Ctrl-C or kill -9, run it again: it continues. Then:')
-  say('  npm run reprise -- replay -t note --file examples/claims-triage/crew.ts \\')
+  say(`  ${reprise} replay -t note --file examples/claims-triage/crew.ts \\`)
   say('    --input reader="the customer"')
 }
 
 /** Runs the same crew without a kill, with a server and a ledger of its own, for comparison. */
-async function runUndisturbed(server: ModelServer): Promise<{ result: string; calls: number }> {
+async function runUndisturbed(server: ModelServer, folder: string): Promise<{ result: string; calls: number }> {
   const result = await completed(start(server, join(folder, 'undisturbed')))
-  return { result, calls: server.requests().length }
+  return { result, calls: server.calls() }
 }
 
 /** Makes the next numbered folder: the results of earlier demos stay. */

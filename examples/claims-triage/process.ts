@@ -1,11 +1,11 @@
 // The processes of the demo: starts crew.ts in a process, and reads from the store what it writes meanwhile.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from 'reprise/stores'
 import type { Entry } from 'reprise/journal'
-import type { ModelServer } from '../model-server.ts'
+import type { ModelServer } from './model-server.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -22,10 +22,14 @@ export interface Started {
 const children = new Set<ChildProcess>()
 process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')))
 
+/** The run that crew.ts starts, continues and replays. */
+export const runId = 'claim-4711'
+
 /** Runs crew.ts against a model server, with the runs and the ledger in a folder. */
 export function start(server: ModelServer, folder: string, args: readonly string[] = []): Started {
-  const script = join(import.meta.dirname, 'crew.ts')
-  const child = spawn(process.execPath, ['--conditions=reprise-source', script, ...args], {
+  // crew.js in the package
+  const script = join(import.meta.dirname, `crew${extname(import.meta.filename)}`)
+  const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,

@@ -23,6 +23,10 @@ export const sections: readonly Section[] = [
   {
     title: 'Begin:',
     commands: {
+      demo: {
+        summary: 'kill a crew with kill -9, resume it, replay a task, and count what each of these cost',
+        load: async () => (await import('./commands/demo.ts')).demoCommand,
+      },
       create: {
         summary: 'create a new project with a crew that runs at once',
         load: async () => (await import('./commands/create.ts')).createCommand,

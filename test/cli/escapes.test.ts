@@ -41,6 +41,7 @@ const notes = ['--input', `notes=${evil}`]
 
 /** For every command, calls in whose output a run, its texts or its errors are shown. */
 const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
+  demo: [[evil]],
   create: [[`x${evil}`], ['made', '--model', `openai/${evil}`]],
   run: [
     ['crew.ts', '--crew', 'breaks'],

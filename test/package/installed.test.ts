@@ -8,6 +8,7 @@ import { after, before, test, type TestContext } from 'node:test'
 import { bundledPackages } from '../../scripts/bundle-packages.ts'
 import { valueModules } from '../../scripts/embed-values.ts'
 import { openModel } from '../examples/support.ts'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { testBundles } from './bundles.ts'
 import { testCreated } from './created.ts'
 import { testDeclarations } from './declarations.ts'
@@ -38,7 +39,7 @@ test('the package installs at most 18 packages, 32 MB of files, 42 MB on a disk 
 
 test('the package holds JavaScript, declarations, the page, templates and documents, but no sources, source maps or tests', () => {
   const expected =
-    /^(dist\/.+\.(js|d\.ts)|dist\/studio\/web\/.+\.(html|css|svg)|docs\/.+\.(md|svg|webp)|examples\/.+\.(ts|tsx|html|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
+    /^(dist\/.+\.(js|d\.ts)|dist\/studio\/web\/.+\.(html|css|svg)|dist\/demo\/fixtures\.json|docs\/.+\.(md|svg|webp)|examples\/.+\.(ts|tsx|html|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
     installed.files
       .filter((file) => !file.startsWith('templates/'))
@@ -119,6 +120,14 @@ test('the package has the files of its exports', async () => {
     targets.filter((target) => !installed.files.includes(target.replace('./', ''))),
     [],
   )
+})
+
+test('reprise demo of the package keeps every promise that it checks, in an empty folder', async () => {
+  await using folder = await temporaryFolder()
+  const { code, stdout, stderr } = await run(join(installed.app, 'node_modules/.bin/reprise'), ['demo'], folder.path)
+  assert.equal(code, 0, stderr)
+  assert.equal(stdout.match(/^ {3}yes /gm)?.length, 5, stdout)
+  assert.ok(stdout.includes('reprise show claim-4711'), stdout)
 })
 
 test("the package runs the README's example, and the command line beside it, with plain Node", async () => {
