@@ -60,7 +60,7 @@ async function play(folder: string, surroundings: Surroundings): Promise<void> {
     if (entry.type === 'tool.called' && entry.tool === 'lookup_policy') break
   }
 
-  heading('2. kill -9, in the middle of the second task')
+  heading('2. kill -9, in the middle of the second task', 'red')
   first.child.kill('SIGKILL')
   const killed = await first.ended
   if (killed.signal !== 'SIGKILL') throw new Error(`the first process ended before it was killed: ${killed.stderr}`)

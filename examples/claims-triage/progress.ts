@@ -5,8 +5,8 @@ import type { Entry } from 'reprise/journal'
 
 const nameWidth = 12
 
-export function heading(text: string): void {
-  console.log(`\n${styleText('bold', text)}`)
+export function heading(text: string, colour?: 'red'): void {
+  console.log(`\n${styleText(colour ? ['bold', colour] : 'bold', text)}`)
 }
 
 export function say(text: string): void {

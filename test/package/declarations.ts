@@ -8,7 +8,7 @@ const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedInde
 const everyEntry = ['reprise', 'reprise/stores', 'reprise/journal', 'reprise/diff', 'reprise/yaml', 'reprise/testing']
 
 export function testDeclarations(installed: () => InstalledPackage): void {
-  test("the README's example compiles in a strict project", async () => {
+  test('the example of first-crew.md compiles in a strict project', async () => {
     const project = await openProject(installed(), 'strict', { ...strict, skipLibCheck: true })
     assert.equal(await project.compile(), '')
   })
@@ -33,7 +33,7 @@ export function testDeclarations(installed: () => InstalledPackage): void {
   })
 }
 
-/** A project with the README's example and a file that imports every entry point. */
+/** A project with the example of first-crew.md and a file that imports every entry point. */
 async function openProject(
   { app }: InstalledPackage,
   name: string,

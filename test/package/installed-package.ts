@@ -13,7 +13,7 @@ export const checkout = join(import.meta.dirname, '../..')
 export interface InstalledPackage extends AsyncDisposable {
   /** A temporary folder, for whatever a test has to write; nothing in it belongs to a package. */
   readonly root: string
-  /** The user's folder, with node_modules, and the README's example in claims.ts. */
+  /** The user's folder, with node_modules, and the example of first-crew.md in claims.ts. */
   readonly app: string
   readonly tarball: string
   /** What the tarball held, by paths such as dist/index.js. */
@@ -28,7 +28,7 @@ export async function installPackage(): Promise<InstalledPackage> {
     await mkdir(app)
     await writeFile(join(app, 'package.json'), JSON.stringify({ dependencies: { zod: '^4.0.0' } }))
     await install(app, tarball)
-    await writeFile(join(app, 'claims.ts'), await readmeExample())
+    await writeFile(join(app, 'claims.ts'), await firstExample())
     const files = await filesIn(join(app, 'node_modules/reprise'))
     return { root, app, tarball, files, [Symbol.asyncDispose]: dispose }
   } catch (error) {
@@ -128,10 +128,10 @@ export async function install(project: string, tarball: string): Promise<void> {
  */
 const impatient = ['--fetch-timeout=60000', '--fetch-retries=1']
 
-async function readmeExample(): Promise<string> {
-  const readme = await readFile(join(checkout, 'README.md'), 'utf8')
-  const [, example] = /^```ts\n(\/\/ claims\.ts\n[\s\S]*?)^```/m.exec(readme) ?? []
-  assert.ok(example, 'README.md has a ts block that begins with // claims.ts')
+async function firstExample(): Promise<string> {
+  const guide = await readFile(join(checkout, 'docs/guides/first-crew.md'), 'utf8')
+  const [, example] = /^```ts\n(\/\/ claims\.ts\n[\s\S]*?)^```/m.exec(guide) ?? []
+  assert.ok(example, 'first-crew.md has a ts block that begins with // claims.ts')
   return example
 }
 

@@ -130,7 +130,7 @@ test('reprise demo of the package keeps every promise that it checks, in an empt
   assert.ok(stdout.includes('reprise show claim-4711'), stdout)
 })
 
-test("the package runs the README's example, and the command line beside it, with plain Node", async () => {
+test('the package runs the example of first-crew.md, and the command line beside it, with plain Node', async () => {
   await using model = await openModel('fixtures/claims.json')
   const { app } = installed
   const note = 'Water damage under policy P-77 (Ada), 3 May: send an assessor.'
