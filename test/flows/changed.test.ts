@@ -158,6 +158,23 @@ describe('a flow edited between two lives', () => {
     assert.equal((await store.row('g1/inner#1'))?.status, 'cancelled')
   })
 
+  test('keeps the answer to a question that is worded differently, and asks again if it is about something else', async () => {
+    const { start, again, run } = lives()
+    const ask = (text: string, amount: number) => (flow: FlowRun) => flow.ask('pay', { text, about: { amount } })
+    await start((flow) => ask('Pay?', 12)(flow))
+    await run().answer('q1', { decision: 'answer', value: 'yes' })
+    const kept = await again((flow) => ask('Pay this?', 12)(flow))
+    assert.deepEqual(
+      kept.questions.map(({ text }) => text),
+      ['Stop?'],
+    )
+    const asked = await again((flow) => ask('Pay this?', 1200)(flow))
+    assert.deepEqual(
+      asked.questions.map(({ text }) => text),
+      ['Stop?', 'Pay this?'],
+    )
+  })
+
   test('fails if a step has another input in each life', async () => {
     const { start, again, done } = lives()
     const body: Body = (flow) =>
@@ -210,6 +227,52 @@ describe('an edit of a recorded result', () => {
     const asked = await again(body)
     assert.match(asked.questions.map(({ text }) => text).join('\n'), /May send\(.*\) be called\?.*already made/)
     assert.deepEqual(done, ['sent'])
+  })
+
+  test('asks again where an answer was about the earlier result, and keeps the others', async () => {
+    const { start, again, last, run } = lives()
+    const body: Body = async (flow) => {
+      const amount = await flow.step('amount', { effect: 'read' }, () => 12)
+      const color = await flow.ask('color', 'Which color?')
+      const pay = await flow.ask('pay', { text: 'Pay this?', about: { amount } })
+      const sure = await flow.ask('sure', `Really ${amount}?`)
+      return [amount, color, pay, sure].join()
+    }
+    const answer = async (id: string, value: string) => run().answer(id, { decision: 'answer', value })
+    await start(body)
+    for (const [id, value] of [
+      ['q1', 'red'],
+      ['q2', 'pay 12'],
+      ['q3', 'yes, 12'],
+    ] as const) {
+      await answer(id, value)
+      await again(body)
+    }
+    await run().edit('amount', 1200)
+    const asked = await again(body)
+    assert.deepEqual(
+      asked.questions.flatMap((question) => ('about' in question ? [question.about] : [])),
+      [{ amount: 1200 }],
+    )
+    await answer(asked.questions.at(-1)?.id ?? '', 'no')
+    const [, second] = (await again(body)).questions
+    assert.equal(second?.text, 'Really 1200?')
+    await answer(second.id, 'no')
+    assert.equal((await last(body)).output, '1200,red,no,no')
+  })
+
+  test('withdraws an open question about the earlier result, and asks about the new one', async () => {
+    const { start, again, run } = lives()
+    const body: Body = async (flow) => {
+      const amount = await flow.step('amount', { effect: 'read' }, () => 12)
+      return flow.ask('pay', `Pay ${amount}?`)
+    }
+    await start(body)
+    await run().edit('amount', 1200)
+    assert.deepEqual(
+      (await again(body)).questions.map(({ text }) => text),
+      ['Pay 1200?'],
+    )
   })
 
   test('while the flow waits begins the function again, in the same process', async () => {

@@ -283,6 +283,30 @@ describe('the failures of steps', () => {
     assert.equal(calls, 1)
   })
 
+  test('are found in an error that refers to itself', { timeout: 10_000 }, async () => {
+    let isDown = true
+    const work = new Flow({
+      name: 'f',
+      store: newStore(),
+      logger: quiet,
+      async run(flow) {
+        const read = flow.step('read', { effect: 'read' }, () => {
+          if (isDown) throw new Error('down')
+          return 'up'
+        })
+        const failed = await read.catch((error: Error) => error)
+        await flow.step('note', { effect: 'read' }, () => 1)
+        if (typeof failed === 'string') return failed
+        const all = new AggregateError([failed], 'all')
+        all.errors.push(all, all, all)
+        throw all
+      },
+    })
+    await assert.rejects(work.kickoff({ id: 'r' }), /all/)
+    isDown = false
+    assert.equal((await work.resume('r')).output, 'up')
+  })
+
   test('of a child run are caught, and a resume continues the child where it stopped', async () => {
     const model = scriptedModel([{ when: /Shout/, reply: 'LOUD' }])
     let isDown = true

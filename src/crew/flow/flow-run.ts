@@ -1,5 +1,5 @@
 // The argument of a flow's function: requests steps. A step is identified by its name and key, never by its position.
-import { Misfit, type FlowContext, type StepRequest, type Wait } from '../../engine/flow/pass.ts'
+import { handled, Misfit, type FlowContext, type StepRequest, type Wait } from '../../engine/flow/pass.ts'
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { parsedOutput } from '../../engine/run/task-context.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -52,11 +52,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
   }
 
   /** Requests a step. Bad options reject, as a failed step does. */
-  const requested = (make: () => StepRequest): Promise<unknown> => {
-    const asked = Promise.try(() => request(make()))
-    asked.catch(() => {})
-    return asked
-  }
+  const requested = (make: () => StepRequest): Promise<unknown> => handled(Promise.try(() => request(make())))
 
   const waitFor = (
     name: unknown,
@@ -223,7 +219,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
   }
 
   const methods = {
-    again,
+    again: (given: unknown) => handled(again(given)),
     inputs: plainInputs(state.inputs),
     runId: state.run,
     signal,

@@ -5,6 +5,7 @@
 import { RepriseError, errorCodes, type ErrorCode } from '../../base/errors.ts'
 import type { Failure, Fingerprint } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/describe.ts'
+import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import { isOutOfDate } from '../../journal/state/steps.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
@@ -138,12 +139,17 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
     life.waker.notify()
   }
 
-  const request = (step: StepRequest): Promise<unknown> => {
+  /** Throws in the function of a step: the step would wait for what waits for it. */
+  const refuseInStep = (what: string): void => {
     const outer = runningCode()
-    if (outer?.call?.life.state === state) {
-      const words = `step ${step.name} is requested by the function of step ${outer.call.task.name}; request it in the function of the flow`
-      return handled(Promise.reject(new RepriseError('CREW_INVALID', words, { runId: state.run, task: step.name })))
-    }
+    if (outer?.call?.life.state !== state) return
+    const { name } = outer.call.task
+    const words = `${what} by the function of step ${name}; call flow in the function of the flow`
+    throw new RepriseError('CREW_INVALID', words, { runId: state.run, task: name })
+  }
+
+  const request = (step: StepRequest): Promise<unknown> => {
+    refuseInStep(`step ${step.name} is requested`)
     if (ended || isDropped) return new Promise(() => {})
     if (calls.has(step.name)) {
       const words = `step ${step.name} is requested twice; give each its own name, or a key: { key: item.id }`
@@ -167,7 +173,10 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
     return handled(promise)
   }
 
-  const again = (inputs: NextInputs): void => end({ again: inputs })
+  const again = (inputs: NextInputs): void => {
+    refuseInStep('flow.again is called')
+    end({ again: inputs })
+  }
   const context: FlowContext = { state, crew, signal, request, again, now: () => new Date(now) }
   const code = { life: life as Life, what: `flow ${crew.name}`, uncounted: new Set<string>(), isFlow: true }
   runCode(code, () => Promise.try(() => flow.run(context))).then(
@@ -217,15 +226,18 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
         kindOf('wait' in work ? work.wait : undefined, 'wait' in work ? undefined : work.child),
       ]
       if (kinds && kinds[0] !== kinds[1]) return [`it was ${kinds[0]}, and is ${kinds[1]} now`]
-      if ('wait' in work || step.source === 'edited') return []
+      if (step.source === 'edited') return []
+      const began = step.status === 'running' ? last?.seq : step.settled?.began
+      const outOfDate = (): string[] =>
+        changed.filter((other) => isOutOfDate(began, other)).map(({ name }) => `step ${name} has another result`)
+      if ('wait' in work) return work.wait === 'question' ? whyAskedAgain(state, last?.path, work, outOfDate) : []
       const before = step.output ?? last ?? step
       if (!before?.fingerprint) return []
       const today = work.fingerprint(state.inputs, runOutputs(state))
       const fields = compared === 'all' ? (all: Fingerprint) => all : inputFields
       const reasons = explainChange(fields(before.fingerprint), fields(today))
       if (reasons.length > 0 || work.started?.input !== undefined || work.child) return reasons
-      const began = step.status === 'running' ? last?.seq : step.settled?.began
-      return changed.filter((other) => isOutOfDate(began, other)).map(({ name }) => `step ${name} has another result`)
+      return outOfDate()
     },
     openFailures(error) {
       const named = new Set(stepsIn(error, failures))
@@ -252,23 +264,44 @@ function kindOf(wait: TaskState['wait'], child: unknown): string {
   return child === undefined ? 'a function' : 'a crew'
 }
 
+/**
+ * Why the answer to a question is no answer to this one: it is about something else, or its text differs, after an
+ * earlier result has changed. Another wording alone is no reason to ask again.
+ */
+function whyAskedAgain(
+  { questions }: RunState,
+  path: string | undefined,
+  { text, about = null }: Extract<Wait, { wait: 'question' }>,
+  outOfDate: () => string[],
+): string[] {
+  const asked = [...questions.values()].find(({ question }) => question.kind === 'value' && question.path === path)
+  // an inherited answer: the question is in another run
+  if (asked?.question.kind !== 'value') return outOfDate()
+  const { question } = asked
+  if (digest(question.about ?? null) !== digest(about)) return ['what it asks about has changed']
+  return question.text === text ? [] : outOfDate()
+}
+
 /** The fields of a fingerprint that are about inputs. */
 function inputFields(fingerprint: Fingerprint): Fingerprint {
   const isInput = (field: string): boolean => /^(input|input:.*|crew inputs)$/s.test(field)
   return Object.fromEntries(Object.entries(fingerprint).filter(([field]) => isInput(field)))
 }
 
-/** The steps whose failures an error consists of. */
-function stepsIn(error: unknown, failures: WeakMap<object, string>, depth = 0): string[] {
-  if (typeof error !== 'object' || error === null || depth > 20) return []
-  const name = failures.get(error)
-  const { cause, errors } = error as { readonly cause?: unknown; readonly errors?: unknown }
-  const parts = [cause, ...(Array.isArray(errors) ? (errors as unknown[]) : [])]
-  return [...(name === undefined ? [] : [name]), ...parts.flatMap((part) => stepsIn(part, failures, depth + 1))]
+/** The steps whose failures an error consists of. An error may refer to itself. */
+function stepsIn(error: unknown, failures: WeakMap<object, string>): string[] {
+  const parts = new Set([error])
+  // a set that grows while it is iterated
+  for (const part of parts) {
+    if (typeof part !== 'object' || part === null) continue
+    const { cause, errors } = part as { readonly cause?: unknown; readonly errors?: unknown }
+    for (const next of [cause, ...(Array.isArray(errors) ? (errors as unknown[]) : [])]) parts.add(next)
+  }
+  return [...parts].flatMap((part) => (typeof part === 'object' && part !== null && failures.get(part)) || [])
 }
 
 /** A promise that may reject without anybody waiting for it: that must not end the process. */
-function handled(promise: Promise<unknown>): Promise<unknown> {
+export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise
 }
