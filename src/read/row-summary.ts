@@ -191,6 +191,11 @@ export async function lastRow(store: Store, run: string): Promise<RunRow | undef
   return (next === undefined ? undefined : await lastRow(store, next)) ?? row
 }
 
+/** Returns the id of the newest of the runs that continue a run of a flow, or of the run itself. */
+export async function lastRun(store: Store, run: string): Promise<string> {
+  return (await lastRow(store, run))?.run ?? run
+}
+
 // Checks of run ids from callers and exported files.
 
 /** Returns the id of a run, or throws OPTION_INVALID if no run can have it. */

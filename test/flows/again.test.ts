@@ -5,7 +5,7 @@ import { Flow } from 'reprise'
 import { z } from 'zod'
 import { atEveryAppend, newStore, ofGoneProcess, orDeath } from '../engine/support.ts'
 import type { Store } from '../../src/stores/store.ts'
-import { ledger, quiet } from './support.ts'
+import { ledger, listening, quiet } from './support.ts'
 
 /** Adds up to `end`, three numbers per run. */
 function adder(store: Store, done: string[] = []) {
@@ -73,6 +73,71 @@ describe('a flow that continues again', () => {
     assert.deepEqual((await work.resume('c')).output, ['a', 'b', 'c', 'd', 'e'])
   })
 
+  test('completes if it was killed before that, and the next run has ended since', async () => {
+    const inner = newStore()
+    const dying: Store = {
+      ...ofGoneProcess(inner),
+      async append(lease, after, batch) {
+        const text = batch.lines.map(({ bytes }) => Buffer.from(bytes).toString()).join('')
+        if (text.includes('"run.completed"')) throw new Error('the process is dead')
+        return inner.append(lease, after, batch)
+      },
+      release: async () => 0,
+    }
+    const { logger, warnings } = listening()
+    const work = (store: Store) =>
+      new Flow({
+        name: 'f',
+        store,
+        logger,
+        inputs: z.object({ isNext: z.boolean().default(false) }),
+        run: async (flow) => {
+          if (flow.inputs.isNext) return 'the next run'
+          await flow.event('first', z.string())
+          return flow.again({ isNext: true })
+        },
+      })
+    await work(inner).kickoff({ id: 'r' })
+    for (const name of ['second', 'first']) await work(inner).run('r').send(name, 'go')
+    await orDeath(work(dying).resume('r'))
+    assert.equal((await work(inner).resume('r~2')).output, 'the next run')
+    await work(inner).run('r').send('third', 'late')
+    assert.equal((await work(inner).resume('r')).output, 'the next run')
+    assert.match(warnings.join(), /event third is not received: run r~2 is completed/)
+    assert.doesNotMatch(warnings.join(), /event second/)
+  })
+
+  test('hands on an event that is sent while the next run begins', async () => {
+    const inner = newStore()
+    let meanwhile = async (): Promise<unknown> => undefined
+    const store: Store = {
+      ...inner,
+      async post(...given) {
+        await meanwhile()
+        return inner.post(...given)
+      },
+    }
+    const work = (used: Store) =>
+      new Flow({
+        name: 'f',
+        store: used,
+        logger: quiet,
+        inputs: z.object({ first: z.string().optional() }),
+        run: async (flow) => {
+          const heard = await flow.event('message', z.string())
+          return flow.inputs.first === undefined ? flow.again({ first: heard }) : [flow.inputs.first, heard]
+        },
+      })
+    await work(inner).kickoff({ id: 'r' })
+    await work(inner).run('r').send('message', 'a')
+    meanwhile = () => {
+      meanwhile = async () => undefined
+      return work(inner).resume('r')
+    }
+    await work(store).run('r').send('message', 'b')
+    assert.deepEqual((await work(inner).resume('r')).output, ['a', 'b'])
+  })
+
   test('refuses inputs that do not fit, and a run within another', async () => {
     const store = newStore()
     const bad = new Flow({
@@ -86,5 +151,33 @@ describe('a flow that continues again', () => {
     const inner = new Flow({ name: 'inner', logger: quiet, run: (flow) => flow.again({}) })
     const outer = new Flow({ name: 'outer', store, logger: quiet, run: (flow) => flow.run(inner) })
     await assert.rejects(outer.kickoff(), /flow\.again ends a run, but run .*\/inner#1 is part of run/)
+  })
+
+  test('is refused in the function of a step', async () => {
+    const work = new Flow({
+      name: 'f',
+      store: newStore(),
+      logger: quiet,
+      inputs: z.object({ round: z.number().default(1) }),
+      run: (flow) =>
+        flow.inputs.round > 3
+          ? 'too many runs'
+          : flow.step('outer', { effect: 'read' }, (): Promise<never> => flow.again({ round: flow.inputs.round + 1 })),
+    })
+    await assert.rejects(work.kickoff(), /flow\.again is called by the function of step outer/)
+  })
+
+  test('ends no process if it is refused and nothing awaits it', async () => {
+    const work = new Flow({
+      name: 'f',
+      store: newStore(),
+      logger: quiet,
+      inputs: z.object({ round: z.number().default(1) }),
+      async run(flow) {
+        void flow.again({ round: 'x' as never })
+        return flow.step('next', { effect: 'read' }, () => 'went on')
+      },
+    })
+    assert.equal((await work.kickoff()).output, 'went on')
   })
 })

@@ -8,7 +8,7 @@ import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { checkReadable, readRun } from '../../read/read-run.ts'
-import { lastRow } from '../../read/row-summary.ts'
+import { lastRun } from '../../read/row-summary.ts'
 import { readOutput, type OutputTarget } from '../arguments/run-inputs.ts'
 import { checkItem, findDefinition } from '../result/find-definition.ts'
 import { findTask } from '../result/result.ts'
@@ -53,21 +53,18 @@ export async function deliver(
   send: (engine: Engine, run: string) => Promise<void>,
 ): Promise<void> {
   const engine = await open.engine()
-  for (let run = await lastRun(open, engine, id); ;) {
+  for (let run = open.definition.flow ? await lastRun(engine.store, id) : id; ;) {
     try {
       await send(engine, run)
       return await wakeRun(open, run)
     } catch (error) {
-      // the run may have ended meanwhile, and another one continues it
-      const last = await lastRun(open, engine, id)
+      if (!RepriseError.isInstance(error) || error.code !== 'RUN_ENDED') throw error
+      // another run may continue it since
+      const last = await lastRun(engine.store, run)
       if (last === run) throw error
       run = last
     }
   }
-}
-
-async function lastRun({ definition }: OpenCrew, { store }: Pick<Engine, 'store'>, id: string): Promise<string> {
-  return (definition.flow && (await lastRow(store, id))?.run) ?? id
 }
 
 /** The task that a message is about, and the run that has it. */
@@ -89,7 +86,7 @@ async function findTarget(open: OpenCrew, id: string, task: Task | string): Prom
     return { run: id, task: found }
   }
   const names = typeof task === 'string' ? task.split('/') : [task.name]
-  let { state } = await readRun(store, await lastRun(open, { store }, id))
+  let { state } = await readRun(store, await lastRun(store, id))
   checkReadable(state, crew.name)
   for (const step of names.slice(0, -1)) {
     const { name } = findTask([...state.tasks.values()], step, `run ${state.run}`)

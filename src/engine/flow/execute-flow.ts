@@ -11,6 +11,7 @@ import { activeChildren } from '../../journal/state/tally.ts'
 import { namesWords } from '../../text/words.ts'
 import type { FlowDefinition, TaskDefinition } from '../definition.ts'
 import { readRun } from '../../read/read-run.ts'
+import { lastRun } from '../../read/row-summary.ts'
 import { parseValue } from '../../schema/answer-schema.ts'
 import { cancelChild, drainInbox, post } from '../inbox/inbox.ts'
 import type { Life } from '../life.ts'
@@ -333,21 +334,33 @@ async function finish(
 }
 
 /**
- * Creates the run that continues this one, unless an earlier process has, and hands it the events that this run has not
+ * Creates the run that continues this one, unless an earlier process has, with the events that this run has not
  * received. Returns its id.
  */
 async function continueAgain(life: Life, inputs: NextInputs): Promise<string> {
   const { state, crew, engine } = life
   const run = nextRunId(state.run)
   const origin = { previous: state.run, ...defined({ module: state.module }) }
+  const events = [...state.events.values()].map(({ seq, name, raw, id = `${state.run} ${seq}`, by }) => {
+    return { name, value: readJson(raw) as Json, id, ...defined({ by }) }
+  })
+  const entries = events.map((event): NewEntry => ({ type: 'event.received', ...event }))
   await life.ready()
-  const isNew = await queueRun(engine, crew, { run, ...inputs, priority: state.priority, origin })
-  if (!isNew && (await readRun(engine.store, run)).state.previous !== state.run) {
+  if (await queueRun(engine, crew, { run, ...inputs, priority: state.priority, origin, entries })) return run
+  const { state: next } = await readRun(engine.store, run)
+  if (next.previous !== state.run) {
     const words = `flow.again continues as run ${run}, but another run has that id; delete it, or resume this run elsewhere`
     throw new RepriseError('RUN_EXISTS', words, { runId: run })
   }
-  for (const { seq, name, raw, id = `${state.run} ${seq}`, by } of state.events.values())
-    await post(engine, run, { type: 'event', name, value: readJson(raw) as Json, id, ...defined({ by }) })
+  // events that came after an earlier process had created it; it may be over by now
+  for (const event of events.filter(({ id }) => !next.eventIds.has(id))) {
+    try {
+      await post(engine, await lastRun(engine.store, run), { type: 'event', ...event })
+    } catch (error) {
+      if (!RepriseError.isInstance(error) || error.code !== 'RUN_ENDED') throw error
+      crew.logger.warn(`run ${state.run}: event ${event.name} is not received: ${error.facts}`)
+    }
+  }
   return run
 }
 
