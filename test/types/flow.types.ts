@@ -30,6 +30,10 @@ export const book = new Flow({
     same<typeof made.at, string>()
     same<(typeof made.big)[1], 2>()
 
+    // in a list, JSON has null for undefined
+    const gaps = await flow.step('gaps', () => [new Date(), undefined])
+    same<typeof gaps, (string | null)[]>()
+
     const parsed = await flow.step('parse', { output: z.object({ at: z.coerce.date() }) }, () => 'anything')
     same<typeof parsed, { at: Date }>()
 

@@ -26,7 +26,9 @@ export type Jsoned<T> = 0 extends 1 & T
           ? Jsoned<Made>
           : T extends (...given: never) => unknown
             ? never
-            : { [K in keyof T]: undefined extends T[K] ? Jsoned<Exclude<T[K], undefined>> | undefined : Jsoned<T[K]> }
+            : T extends readonly unknown[]
+              ? { [K in keyof T]: Jsoned<T[K]> }
+              : { [K in keyof T]: undefined extends T[K] ? Jsoned<Exclude<T[K], undefined>> | undefined : Jsoned<T[K]> }
 
 interface Keyed {
   /** Tells steps of the same name apart, such as the items of a list: the id of the item, not its position. */
