@@ -333,6 +333,45 @@ describe('the failures of steps', () => {
     assert.equal(model.calls.length, 1)
   })
 
+  test('stop the child runs in progress before their next step, and a resume continues these', async () => {
+    let isDown = true
+    const calls: number[] = []
+    const { promise: failed, resolve: fail } = Promise.withResolvers<void>()
+    const child = new Flow({
+      name: 'child',
+      logger: quiet,
+      async run(flow) {
+        for (let n = 0; n < 50; n++)
+          await flow.step('do', { key: n, effect: 'read' }, async () => {
+            calls.push(n)
+            if (n === 2) fail()
+          })
+        return 'done'
+      },
+    })
+    const work = new Flow({
+      name: 'f',
+      store: newStore(),
+      logger: quiet,
+      async run(flow) {
+        const down = flow.step('down', { effect: 'read' }, async () => {
+          await failed
+          if (isDown) throw new Error('down')
+        })
+        const [{ output }] = await Promise.all([flow.run(child), down])
+        return output
+      },
+    })
+    await assert.rejects(work.kickoff({ id: 'r' }), /task down failed/)
+    assert.ok(calls.length < 10, `${calls.length} steps`)
+    isDown = false
+    assert.equal((await work.resume('r')).output, 'done')
+    assert.deepEqual(
+      calls,
+      Array.from({ length: 50 }, (_, n) => n),
+    )
+  })
+
   test('that the flow turned into an error of its own are executed again if it names them, or if told', async () => {
     const fails = new Set(['b'])
     const calls: string[] = []

@@ -106,6 +106,8 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
       if (pass.requested.length > 0) continue
       const { ended } = pass
       if (ended && 'error' in ended) {
+        // child runs stop before their next step; in a child run, the flow above may catch the error and go on
+        if (!life.parent) tree.slice.over = true
         await Promise.allSettled(running.values())
         signal.throwIfAborted()
         throw flowFailure(life, pass, ended.error)
