@@ -187,6 +187,8 @@ async function enterOpened(
   return { state, hold }
 }
 
+const handoverMs = 5
+
 /** Executes the run in this process. With `whenHeld: 'follow'`, follows it if another call executes it. */
 export async function resumeOrFollow(
   open: OpenCrew,
@@ -215,6 +217,8 @@ export async function resumeOrFollow(
     const outcome = await waitForHolder(engine, state, choices.signal).catch((error: unknown) => {
       throw choices.signal?.aborted ? held : error
     })
+    // a call of this process may be about to take the lease, or have just given it back: let it
+    if (outcome === 'left') await engine.world.sleep(handoverMs, new AbortController().signal)
     const continued = outcome === 'rest' ? undefined : await resumeOrFollow(open, engine, run, request)
     return (await continued?.result) ?? waitForResult(engine, crew, run)
   }

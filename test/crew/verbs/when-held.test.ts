@@ -37,6 +37,27 @@ function waiting({ store = newStore(), fail = false, ask = false } = {}) {
 const elsewhere: Owner = { host: 'box1.example', pid: 4242, start: '1', boot: 'b1', instance: 'i1' }
 
 describe('a kickoff that follows', () => {
+  test('lets the other call of this process take the lease, however slow its store is', async () => {
+    const inner = newStore()
+    let looks = 0
+    const store: Store = {
+      ...inner,
+      async acquire(run, owner, ttlMs) {
+        await new Promise(setImmediate)
+        return inner.acquire(run, owner, ttlMs)
+      },
+      holder(run) {
+        assert.ok(++looks < 100, 'the follower keeps looking')
+        return inner.holder(run)
+      },
+    }
+    const { crew, open, calls } = waiting({ store })
+    open()
+    await crew.enqueue({ id: 'r', inputs })
+    const results = await Promise.all([1, 2, 3].map(() => crew.run('r').resume({ whenHeld: 'follow' })))
+    assert.deepEqual([results.map(({ status }) => status), calls()], [['completed', 'completed', 'completed'], 1])
+  })
+
   test('returns the result of the run that another call executes, and executes nothing itself', async () => {
     const { crew, store, open, calls } = waiting()
     const one = crew.kickoff({ id: 'r', inputs })
