@@ -14,7 +14,7 @@ import { openEngine, realWorld } from '../engine/world.ts'
 import { text } from '../base/options.ts'
 import { follow, type EventIterator } from '../read/follow.ts'
 import { runNotFoundError } from '../read/read-run.ts'
-import { checkRunId, readSummary } from '../read/row-summary.ts'
+import { checkRunId, lastRun, readSummary } from '../read/row-summary.ts'
 import { pruneCrew, type PruneLimits, type PruneResult } from '../runs/prune.ts'
 import { viewRun, type RunView } from '../runs/run-view.ts'
 import type { Patience } from '../stores/patient-store.ts'
@@ -62,7 +62,8 @@ export interface StoredRun {
   /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   invalidate(task: string, options?: SignedBy): Promise<void>
   /**
-   * Sends an event to a run of a flow. Rejects with RUN_ENDED, or OPTION_INVALID if the run is not that of a flow.
+   * Sends an event to a run of a flow, or to the run that continues it. Rejects with RUN_ENDED, or OPTION_INVALID if
+   * the run is not that of a flow.
    */
   send(event: string, value: InputValue, options?: SendOptions): Promise<void>
   /**
@@ -70,7 +71,10 @@ export interface StoredRun {
    * RUN_ENDED or RUN_HELD.
    */
   requeue(options?: SignedBy): Promise<string>
-  /** Deletes the run and its child runs. Rejects with RUN_HELD while a process executes it. */
+  /**
+   * Deletes the run, its child runs and the runs that continue it. Rejects with RUN_HELD while a process executes it,
+   * or with RUN_NEEDED if it continues another run.
+   */
   delete(): Promise<void>
   /** Writes the run, its child runs and their files into one file. */
   export(file: string): Promise<void>
@@ -111,7 +115,7 @@ export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () =
           const row = await store.row(id)
           if (!row) throw runNotFoundError(store, id)
           const to = { run: id, name: row.crew, flow: readSummary(row).flow }
-          await send(readEvent(to, event, value, options))
+          await sendMessage(engine, await lastRun(store, id), readEvent(to, event, value, options))
         },
         requeue: async (options = {}) => requeue(engine, id, readSignedBy('requeue', options)),
         delete: () => deleteRun(engine, id),

@@ -260,8 +260,8 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 
   /**
-   * Deletes the run and its child runs. Forks keep what they inherited. Rejects with RUN_NOT_FOUND, or with RUN_HELD
-   * while a process executes the run.
+   * Deletes the run, its child runs and the runs that continue it. Forks keep what they inherited. Rejects with
+   * RUN_NOT_FOUND, with RUN_HELD while a process executes the run, or with RUN_NEEDED if it continues another run.
    */
   async delete(): Promise<void> {
     await deleteRun(await this.#ownEngine(), this.id)

@@ -84,6 +84,13 @@ export function nextRunId(run: string): string {
   return `${base}~${Number(number) + 1}`
 }
 
+/** The run that this one may continue: `chat` for `chat~2`. Undefined if its id is not that of a continuation. */
+export function previousRunId(run: string): string | undefined {
+  const [, base, number] = /^(.+)~(\d+)$/s.exec(run) ?? []
+  if (base === undefined || Number(number) < 2) return undefined
+  return Number(number) === 2 ? base : `${base}~${Number(number) - 1}`
+}
+
 /** The end of a child run's id: `/settle#1`, `/chapters#1/1.0/intro#1`. */
 const childEnding = /\/[^/#]+#\d+(\/\d+\.\d+\/[^/#]+#\d+)*$/
 

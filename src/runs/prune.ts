@@ -6,6 +6,7 @@ import { runExists, deleteIfFree, runTreeRows } from '../engine/history/delete-r
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
 import { backtestName } from '../read/backtest-name.ts'
+import { readSummary } from '../read/row-summary.ts'
 import { isScheduleCrew } from '../read/schedule-name.ts'
 import { newestFirst, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
@@ -58,7 +59,14 @@ export async function prune(
     status.includes(await rowStatus(store, row)) &&
     (olderThan === undefined || (row.updatedAt < olderThan && (await lastTouched(store, row)) < olderThan)) &&
     !(await isPrunedWithRoot(store, row)) &&
-    !(await isKept(row))
+    !(await isKept(row)) &&
+    (await nextFits(row))
+  // the runs of a flow that continue one another, such as those of a conversation, are pruned once all of them fit
+  const nextFits = async (row: RunRow): Promise<boolean> => {
+    const { next } = readSummary(row)
+    const nextRow = next === undefined ? undefined : await store.row(next)
+    return !nextRow || fits(nextRow)
+  }
   const stored = storedStatuses(status)
   const runs: RunOutline[] = []
   const held: string[] = []

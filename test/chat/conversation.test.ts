@@ -1,9 +1,10 @@
 // Conversations with an agent: what the model is shown, and what becomes of messages.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, chat, tool, type Conversation } from 'reprise'
+import { Agent, chat, Crew, Task, tool, type Conversation } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { startWorker } from 'reprise/workers'
+import { openRuns } from '../../src/crew/open-runs.ts'
 import { z } from 'zod'
 import { gate, speakingModel } from '../crew/runs/speaking-model.ts'
 import { atEveryAppend, entriesOf, newStore, ofGoneProcess, orDeath } from '../engine/support.ts'
@@ -88,6 +89,99 @@ describe('the model of a conversation', () => {
     assert.match(model.calls.at(-1)?.conversation ?? '', /Its summary:\nAda likes tea\.\n\nmessage 1[0-2]/)
     const inputs = (await served.run('c~4').view()).inputs as { readonly history: readonly unknown[] }
     assert.ok(inputs.history.length < 24)
+  })
+})
+
+describe('a conversation whose code was changed between two turns', () => {
+  const describing = (goal: string, store = newStore(), options = {}) => {
+    const model = scriptedModel([echo])
+    const agent = new Agent({ role: 'Helper', goal, model })
+    return { served: chat(agent, { name: 'c', store, logger: quiet, ...options }), model }
+  }
+
+  test('keeps all turns and shows them to the model, if `turnsPerRun` is less than they are', async () => {
+    const store = newStore()
+    const before = describing('Help', store).served.conversation('c')
+    for (const text of ['one', 'two', 'three']) await before.send(text)
+    const { served, model } = describing('Help', store, { turnsPerRun: 2 })
+    const conversation = served.conversation('c')
+    assert.equal((await conversation.send('four')).turn, 4)
+    assert.equal((await conversation.run()).id, 'c~2')
+    assert.deepEqual(sent(model.calls.at(-1)?.conversation), [
+      'one',
+      're one',
+      'two',
+      're two',
+      'three',
+      're three',
+      'four',
+    ])
+    assert.deepEqual(
+      (await conversation.messages()).map(({ turn }) => turn),
+      [1, 1, 2, 2, 3, 3, 4, 4],
+    )
+  })
+
+  test('answers nothing again if a crew answers where an agent did, and the other way round', async () => {
+    const store = newStore()
+    const first = describing('Help', store)
+    await first.served.conversation('c').send('one')
+    const reply = new Task({
+      name: 'reply',
+      description: '{history} {message}',
+      agent: new Agent({ role: 'A', goal: 'g' }),
+    })
+    const model = scriptedModel([{ when: /./, reply: 'from a crew' }])
+    const crew = new Crew({ name: 'mail', tasks: [reply] })
+    const crews = chat(crew, { name: 'c', store, logger: quiet }).with({ model }).conversation('c')
+    await crews.send('two')
+    const last = describing('Help', store)
+    await last.served.conversation('c').send('three')
+    assert.deepEqual(await texts(crews), ['one', 're one', 'two', 'from a crew', 'three', 're three'])
+    assert.deepEqual(
+      [first, { model }, last].map((one) => one.model.calls.length),
+      [1, 1, 1],
+    )
+    assert.deepEqual(sent(last.model.calls.at(-1)?.conversation), ['one', 're one', 'two', 'from a crew', 'three'])
+  })
+})
+
+describe('a conversation of several runs', () => {
+  const ofThree = async () => {
+    const { chat: served, store } = talker({ turnsPerRun: 1 }, [echo])
+    const conversation = served.conversation('c')
+    for (const text of ['one', 'two']) await conversation.send(text)
+    assert.deepEqual(await texts(conversation), ['one', 're one', 'two', 're two'])
+    return { served, conversation, store }
+  }
+
+  test('is deleted by its id, with all of its runs, and its later runs not without it', async () => {
+    const { served, conversation, store } = await ofThree()
+    await assert.rejects(served.run('c~3').delete(), { code: 'RUN_NEEDED', message: /continues run c, / })
+    await served.run('c').delete()
+    assert.deepEqual((await store.list({}, { limit: 9 })).rows, [])
+    assert.equal((await conversation.send('three')).turn, 1)
+  })
+
+  test('is not pruned while it takes messages, and is pruned as a whole once it was cancelled', async () => {
+    const { served, conversation, store } = await ofThree()
+    assert.deepEqual((await served.prune({ keep: 0 })).runs, [])
+    assert.equal((await conversation.send('three')).turn, 3)
+    await served.run('c').cancel()
+    const ids = ['c~4', 'c~3', 'c~2', 'c']
+    for (const dryRun of [true, false])
+      assert.deepEqual(
+        (await served.prune({ keep: 0, dryRun })).runs.map(({ runId }) => runId),
+        ids,
+      )
+    assert.deepEqual((await store.list({}, { limit: 9 })).rows, [])
+  })
+
+  test('receives a message that is sent to its first run without its code', async () => {
+    const { conversation, store } = await ofThree()
+    const runs = await openRuns(store)
+    await runs.run('c').send('message', { id: 'm', text: 'three' })
+    assert.equal(String(await conversation.send('three', { id: 'm' })), 're three')
   })
 })
 

@@ -66,6 +66,26 @@ describe('a conversation with a crew', () => {
     assert.equal(String(await conversation.send('hello')), 'done')
   })
 
+  test('answers nothing again after an earlier one was edited, or the crew uses other inputs', async () => {
+    const store = newStore()
+    const before = chat(replies('After {history}. Reply to {message}'), { store, logger: quiet })
+    for (const text of ['one', 'two']) await before.conversation('c').send(text)
+    await before.run('c').edit('answer[1]', 'edited')
+    await before.conversation('c').send('three')
+    const conversation = chat(replies('Reply to {message}'), { store, logger: quiet }).conversation('c')
+    await conversation.send('four')
+    const { tasks } = await (await conversation.run()).view()
+    assert.deepEqual(
+      tasks.filter(({ name }) => name.startsWith('answer')).map(({ raw, attempts }) => [raw, attempts]),
+      [
+        ['edited', 1],
+        ['re two', 1],
+        ['re three', 1],
+        ['re four', 1],
+      ],
+    )
+  })
+
   test('is refused if it does not use the message', () => {
     assert.throws(() => chat(replies('Reply to {text}')), { code: 'OPTION_INVALID', message: /the input message/ })
   })

@@ -2,7 +2,7 @@
 // says, and `answer[7]`. The answer of an agent continues the model's conversation of the turn before, so the model
 // sees real messages, with the calls of its tools. That conversation is within one run. The first turn of a run, after
 // `flow.again` or a fork, gets the texts of the earlier turns instead, and so does a turn after an answer that a person
-// edited.
+// edited. A recorded answer is kept, whatever the code is now.
 import { defined, isRecord } from '../../base/options.ts'
 import type { TaskDefinition } from '../../engine/definition.ts'
 import type { FlowContext, StepRequest } from '../../engine/flow/pass.ts'
@@ -68,7 +68,9 @@ export async function converse(flow: FlowRun, answerer: Answerer, turnsPerRun: n
     if (turn === current?.turn) current.stop.abort(stoppedError())
   })
   const last = turns + turnsPerRun
-  for (let turn = turns + 1; turn <= last; turn++) {
+  let turn = turns + 1
+  // the run may have more turns, if it was begun with another `turnsPerRun`
+  for (; turn <= last || parts.pass.state.tasks.get(messageStep(turn))?.settled; turn++) {
     const { id, text } = await nextMessage(parts.pass, turn, seen)
     ids.push(id)
     current = { turn, stop: new AbortController() }
@@ -78,7 +80,7 @@ export async function converse(flow: FlowRun, answerer: Answerer, turnsPerRun: n
     if (said !== undefined) memory.said.push({ role: 'assistant', text: said })
   }
   return flow.again({
-    turns: last,
+    turns: turn - 1,
     history: memory.said,
     ids: ids.slice(-knownIds),
     ...defined({ summary: memory.summary }),
@@ -160,7 +162,14 @@ function agentAnswers({ pass, overrides }: FlowParts, agent: Agent, memory: Memo
     const older = memory.said.slice(0, memory.said.length - recent.length)
     const work = summaryTask(base, { name, summary: memory.summary, older, contextTokens })
     try {
-      memory.summary = (await request({ name, was: [], work, signal, read: async (raw) => raw })) as string
+      memory.summary = (await request({
+        name,
+        was: [],
+        work,
+        isFinal: true,
+        signal,
+        read: async (raw) => raw,
+      })) as string
       memory.said = recent
     } catch {
       // the model sees the recent texts alone
@@ -185,7 +194,7 @@ function agentAnswers({ pass, overrides }: FlowParts, agent: Agent, memory: Memo
         message: [text],
       }),
     }
-    return (await request({ name, was: [], work, signal, read: async (raw) => raw })) as string
+    return (await request({ name, was: [], work, isFinal: true, signal, read: async (raw) => raw })) as string
   }
 }
 
@@ -279,8 +288,7 @@ function crewAnswers(
     const given = { message, history: memory.said.map(({ role, text }) => ({ role, text })) }
     const used = Object.fromEntries(Object.entries(given).filter(([name]) => inputs.includes(name)))
     const step = crewStep(crew, used, { name: 'answer', key: turn }, crew.name)
-    const { raw } = (await pass.request({ ...step, signal })) as { readonly raw: string }
-    return raw
+    return (await pass.request({ ...step, isFinal: true, signal, read: async (raw) => raw })) as string
   }
 }
 

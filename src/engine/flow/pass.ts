@@ -22,6 +22,8 @@ export interface StepRequest {
   /** Names that the step had in earlier versions of the code. */
   readonly was: readonly string[]
   readonly work: TaskDefinition | Wait
+  /** A recorded result is used, whatever the code and the inputs of the step are now. */
+  readonly isFinal?: boolean
   /** Stops the step when it aborts: the step fails with the reason, unless it is settled already. */
   readonly signal?: AbortSignal | undefined
   /** Returns the value that the function receives for an output. Rejects if the output does not fit its schema. */
@@ -217,9 +219,9 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
     },
     missing: () => [...unrequested].flatMap(([name, after]) => (after <= delivered ? [name] : [])),
     unrequested: () => [...unrequested.keys()].filter((name) => state.tasks.has(name)),
-    whyStale({ work }, step, compared) {
+    whyStale({ work, isFinal }, step, compared) {
       // its record has been given up already, and it is executed in any case
-      if (step.status === 'pending') return []
+      if (step.status === 'pending' || (isFinal && step.settled)) return []
       const last = state.attempts.get(step.attempts.at(-1) ?? '')
       const kinds = last && [
         kindOf(step.wait, last.child),
