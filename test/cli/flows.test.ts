@@ -24,6 +24,98 @@ export const pays = new Flow({
 `
 const answered = ['--decision', 'answer', '--value', '{"ok":true,"by":"post"}'] as const
 
+const book = `${imports}
+const model = scriptedModel([
+  { when: /Plan one|Plan two/, reply: 'the plan' },
+  { when: 'Write one', reply: 'text one' },
+  { when: 'Write two', reply: 'text two' },
+])
+const agent = new Agent({ role: 'Author', goal: 'g', model })
+const chapter = new Crew({ name: 'chapter', tasks: [
+  new Task({ name: 'plan', description: 'Plan {title}', agent }),
+  new Task({ name: 'write', description: 'Write {title}', agent, humanInput: process.env.REVIEW === '1' }),
+] })
+export const book = new Flow({
+  name: 'book',
+  async run(flow) {
+    const titles = await flow.step('outline', { effect: 'read' }, () => ['one', 'two'])
+    const texts = await Promise.all(titles.map((title) => flow.run(chapter, { title }, { key: title })))
+    return flow.step('bind', { input: texts.map(String), effect: 'read' }, (all) => all.join(' + '))
+  },
+})
+`
+
+describe('on the command line, a step of a flow', () => {
+  test('is where a replay, a fork or a plan starts, also a task within it', async () => {
+    await using folder = await project(book)
+    assert.equal((await folder.reprise('run', '--id', 'first')).code, 0)
+    const plan = await folder.reprise('plan', '--from', 'chapter[two]/write')
+    assert.match(plan.stdout, /execute +chapter\[two\] +its child run starts at write/)
+    assert.match(plan.stdout, /inherit +chapter\[one\]/)
+    const replayed = await folder.reprise('replay', 'chapter[two]/write', '--id', 'second', '--yes')
+    assert.equal(replayed.code, 0, replayed.stderr)
+    assert.equal((await folder.reprise('replay', 'chapter', '--run', 'first', '--dry-run')).code, 0)
+    // it was inherited by the second run
+    const again = await folder.reprise('replay', 'chapter[one]/write', '--run', 'second', '--yes')
+    assert.equal(again.code, 0, again.stderr)
+    const unknown = await folder.reprise('replay', 'bound', '--run', 'first', '--yes')
+    assert.match(unknown.stderr, /run first has no step bound; it has outline, chapter\[one\], chapter\[two\], bind/)
+    assert.equal(unknown.code, 5)
+  })
+
+  test('is given an output in a fork: a text if it returned one', async () => {
+    await using folder = await project(book)
+    await folder.reprise('run', '--id', 'first')
+    const forked = await folder.reprise('fork', '--output', 'chapter[one]=12', '--id', 'second', '--yes')
+    assert.equal(forked.stdout, '12 + text two\n', forked.stderr)
+    const plan = await folder.reprise('plan', '--run', 'first', '--output', 'outline=["one"]')
+    assert.match(plan.stdout, /edit +outline/)
+  })
+
+  test('is the last one of a run that goes through it', async () => {
+    await using folder = await project(book)
+    const stopped = await folder.reprise('run', '--id', 'first', '--through', 'chapter')
+    assert.equal(stopped.code, 3)
+    assert.match(stopped.stderr, /Run first stopped after task chapter, as requested/)
+    const list = await folder.reprise('show', 'first', '--tasks')
+    assert.match(list.stdout, /chapter\[two\] .* executed/)
+    assert.doesNotMatch(list.stdout, /bind/)
+    assert.equal((await folder.reprise('resume', 'first')).stdout, 'text one + text two\n')
+  })
+
+  test('is not backtested', async () => {
+    await using folder = await project(book)
+    await folder.reprise('run', '--id', 'first')
+    const refused = await folder.reprise('backtest', 'chapter[one]', '--yes')
+    assert.match(refused.stderr, /crew book is a flow, and its steps cannot be backtested/)
+  })
+})
+
+describe('on the command line, a task within a step', () => {
+  test('is shown, also if its run was inherited, and edited or invalidated while it waits', async () => {
+    await using folder = await project(book)
+    const variables = { REVIEW: '1' }
+    await folder.call(['run', '--id', 'first'], { variables })
+    const shown = await folder.reprise('show', 'first', '--task', 'chapter[two]/write')
+    assert.match(shown.stdout, /^run +first\/chapter\[two\]#1$/m)
+    assert.match(shown.stdout, /│ text two/)
+    const edited = await folder.call(['edit', 'first', 'chapter[two]/write', '--output', 'mine'], { variables })
+    assert.equal(edited.code, 0, edited.stderr)
+    assert.equal((await folder.reprise('invalidate', 'first', 'chapter[one]/plan')).code, 0)
+    await folder.call(['answer', 'first', 'chapter[one]/q1', '--decision', 'approve'], { variables })
+    const done = await folder.call(['resume', 'first'], { variables })
+    assert.equal(done.stdout, 'text one + mine\n', done.stderr)
+    await folder.reprise('replay', 'bind', '--run', 'first', '--id', 'second', '--yes')
+    const inherited = await folder.reprise('show', 'second', '--task', 'chapter[one]/write')
+    assert.match(inherited.stdout, /^run +first\/chapter\[one\]#1$/m)
+    assert.match(inherited.stderr, /replay --run second -t 'chapter\[one\]\/write'/)
+    assert.match(
+      (await folder.reprise('show', 'first', '--task', 'bind/write')).stderr,
+      /task bind of run first has no child run/,
+    )
+  })
+})
+
 describe('on the command line, a flow', () => {
   test('is run, answered, sent an event, woken early by an edit, and completed', async () => {
     await using folder = await project(flows)

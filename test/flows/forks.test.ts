@@ -132,6 +132,47 @@ describe('a replay of a flow', () => {
   })
 })
 
+describe('a flow that goes through a step', () => {
+  const pays = () =>
+    new Flow({
+      name: 'pays',
+      store: newStore(),
+      logger: quiet,
+      concurrency: 1,
+      async run(flow) {
+        const list = await flow.step('list', { effect: 'read' }, () => [1, 2, 3])
+        const paid = await Promise.all(
+          list.map((n) => flow.step('pay', { key: n, input: n, effect: 'read' }, (one) => one)),
+        )
+        return flow.step('sum', { effect: 'read' }, () => paid.length)
+      },
+    })
+
+  test('is suspended when the step, or each of its keys, is done, and a resume continues after it', async () => {
+    const flow = pays()
+    const first = await flow.kickoff({ id: 'r', through: 'list' })
+    assert.equal(first.status, 'suspended')
+    assert.match(first.facts ?? '', /stopped after task list, as requested/)
+    const second = await flow.resume('r', { through: 'pay' })
+    assert.deepEqual(
+      second.tasks.map(({ name, status }) => `${name} ${status}`),
+      ['list executed', 'pay[1] executed', 'pay[2] executed', 'pay[3] executed'],
+    )
+    assert.equal((await flow.resume('r', { through: 'sum' })).output, 3)
+  })
+
+  test('is completed if it does not request the step', async () => {
+    assert.equal((await pays().kickoff({ through: 'refund' })).output, 3)
+  })
+
+  test('is refused for a task within a step', async () => {
+    await assert.rejects(pays().kickoff({ through: 'pay[1]/write' }), {
+      code: 'OPTION_INVALID',
+      message: /give the step: pay\[1\]/,
+    })
+  })
+})
+
 describe('a fork of a flow', () => {
   test('with another output executes what depends on it', async () => {
     const { done } = ledger()

@@ -13,7 +13,7 @@ import { stopOnInterrupt } from '../execute.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun, loadCrewOfRun } from '../find/find-run.ts'
-import { findCrewTask, hasTask, namedTask } from '../find/find-task.ts'
+import { findTaskName, hasTask, namedTask } from '../find/find-task.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { locateStore } from '../find/open-runs.ts'
@@ -53,7 +53,7 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
     first === undefined
       ? await loadCrew(options.file, options.crew, (crew) => hasTask(crew, named))
       : (await loadCrewOfRun(options, first)).crew
-  const task = (await findCrewTask(found, named)).name
+  const task = await findTaskName(found, named)
   commands.setStore(locateStore(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   let begin = performance.now()

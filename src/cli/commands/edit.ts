@@ -6,11 +6,9 @@ import { editOutput, editedTextHint } from '../input/editor.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun, whatNext, loadCrewOfRun } from '../find/find-run.ts'
-import { chooseRunTask, findCrewTask } from '../find/find-task.ts'
+import { findOutputTarget } from '../find/find-task.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
-import { readOutput, parseOutput, type OutputTarget } from '../input/inputs.ts'
-import { readRun } from '../../read/read-run.ts'
-import type { Store } from '../../stores/store.ts'
+import { readOutput, parseOutput } from '../input/inputs.ts'
 
 interface EditOptions extends CrewOptions {
   readonly output?: string
@@ -36,7 +34,7 @@ async function edit(invocation: Invocation<EditOptions>): Promise<number> {
   const { crew: found, name } = await loadCrewOfRun(options, args[0], isUnfinished)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { run } = await findRun(store, name, crew.name, { fits: isUnfinished })
-    const task = crew['~open'].definition.flow ? await findStep(store, run, args[1]) : await findCrewTask(crew, args[1])
+    const task = await findOutputTarget(crew, store, async () => run, args[1])
     const signed = readSigner(options.by)
     const handle = crew.run(run)
     if (options.output !== undefined) await handle.edit(task.name, readOutput(task, options.output, '--output'), signed)
@@ -52,18 +50,11 @@ async function edit(invocation: Invocation<EditOptions>): Promise<number> {
     }
     if (terminal.json) terminal.record({ runId: run, task: task.name, edited: true, ...signed })
     terminal.err.line(
-      'isStep' in task
+      task.recorded
         ? `edited step ${task.name} of run ${run}; steps that depend on its old value are executed again`
         : `edited task ${task.name} of run ${run}; outputs that depend on its old output are kept`,
     )
     terminal.err.line(await whatNext(commands, store, run))
     return exitCodes.done
   })
-}
-
-/** Finds a recorded step of a flow. A step that returned a text takes a text, any other JSON or a text. */
-async function findStep(store: Store, run: string, reference: string | undefined): Promise<OutputTarget> {
-  const { name, output } = await chooseRunTask((await readRun(store, run)).state, reference)
-  const isText = output?.structured === false
-  return { name, schema: output?.structured, isStep: !isText }
 }

@@ -11,7 +11,7 @@ import type { Commands } from '../write-command.ts'
 import { execute, withCrewStore } from '../execute.ts'
 import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
 import { loadCrewOfRun, findRun } from '../find/find-run.ts'
-import { findCrewTask, namedTask, findTaskName } from '../find/find-task.ts'
+import { findOptionalTask, findOutputTarget, findTaskName, namedTask } from '../find/find-task.ts'
 import { checkRuns } from '../find/open-runs.ts'
 import { confirm } from '../input/ask-line.ts'
 import { editOutput, editedTextHint, type EditedText } from '../input/editor.ts'
@@ -89,7 +89,7 @@ export const replayCommand: Command<ReplayCommandOptions> = {
   examples: ['reprise replay note --input tone=kind'],
   async action(invocation) {
     const task = namedTask(invocation)
-    return executeNewRun(invocation, async (crew) => ({ from: (await findCrewTask(crew, task)).name }))
+    return executeNewRun(invocation, async (crew) => ({ from: await findTaskName(crew, task) }))
   },
 }
 
@@ -114,10 +114,11 @@ async function fork(invocation: Invocation<ForkCommandOptions>): Promise<number>
   const edits = new Map<string, EditedText>()
   try {
     return await executeNewRun(invocation, async (crew, store, sourceRun) => {
-      const from = await findTaskName(crew, options.from)
-      const outputs = await readOutputs(crew, options.output)
+      const from = await findOptionalTask(crew, options.from)
+      const find = (reference: string) => findOutputTarget(crew, store, sourceRun, reference)
+      const outputs = await readOutputs(find, options.output)
       for (const reference of options.edit ?? []) {
-        const task = await findCrewTask(crew, reference)
+        const task = await find(reference)
         if (outputs.has(task.name))
           throw new UsageError(`task ${task.name} is given by --output and by --edit; give one of them`)
         const edited = await editOutput(store, await sourceRun(), task)
@@ -153,7 +154,7 @@ async function executeNewRun(
   const readRequest = async (crew: Crew, store: Store): Promise<ForkOptions & OwnOptions> => {
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
     const own = await readOwnOptions(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
-    const through = await findTaskName(crew, options.through)
+    const through = await findOptionalTask(crew, options.through)
     const { effects, only, stale, id } = options
     return {
       ...defined({ runId, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'] }),

@@ -1,6 +1,5 @@
 // `reprise invalidate`: marks a task of an unfinished run to be executed again.
 import { runArgument, signerOption, taskArgument, withStore, readSigner } from '../options.ts'
-import { readRun } from '../../read/read-run.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { noteRun, findRun, whatNext } from '../find/find-run.ts'
@@ -23,10 +22,9 @@ async function invalidate(invocation: Invocation<{ readonly by?: string }>): Pro
   await using runs = await openRuns(invocation)
   const row = await findRun(runs.store, args[0], undefined, { fits: isUnfinished })
   const run = await noteRun(commands, runs.store, row)
-  const { state } = await readRun(runs.store, run)
-  const { name: task } = await chooseRunTask(state, args[1])
+  const { run: owner, task: found, address: task } = await chooseRunTask(runs.store, run, args[1])
   const signed = readSigner(options.by)
-  await runs.run(run).invalidate(task, signed)
+  await runs.run(owner).invalidate(found.name, signed)
   if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
   terminal.err.line(`task ${task} of run ${run} will be executed again`)
   terminal.err.line(await whatNext(commands, runs.store, run))

@@ -20,7 +20,7 @@ import { withCrewStore } from '../execute.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun, loadCrewOfRun } from '../find/find-run.ts'
 import { defined } from '../../base/options.ts'
-import { findTaskName } from '../find/find-task.ts'
+import { findOptionalTask, findOutputTarget } from '../find/find-task.ts'
 import { readInputs, readOutputs } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
@@ -80,10 +80,12 @@ async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number>
       : await loadCrewOfRun(options, options.run)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { only, retry, stale, effects, changed } = options
-    const from = await findTaskName(crew, options.from)
-    const through = await findTaskName(crew, options.through)
+    const from = await findOptionalTask(crew, options.from)
+    const through = await findOptionalTask(crew, options.through)
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
-    const outputs = options.output && Object.fromEntries(await readOutputs(crew, options.output))
+    const sourceRun = async () => runId ?? (await findRun(store, 'latest', crew.name)).run
+    const find = (reference: string) => findOutputTarget(crew, store, sourceRun, reference)
+    const outputs = options.output && Object.fromEntries(await readOutputs(find, options.output))
     const given = { of, runId, inputs, from, retry, only, stale, through, effects, changed, outputs }
     const planned = await crew.plan({ ...defined(given), ...readTaskDecisions(options) })
     if (terminal.json) terminal.record(planned)

@@ -5,7 +5,7 @@ import type { ResumeOptions } from '../../crew/verbs/resume.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { execute } from '../execute.ts'
 import { findRun, pickUnfinished, loadCrewOfRun } from '../find/find-run.ts'
-import { findTaskName } from '../find/find-task.ts'
+import { findOptionalTask } from '../find/find-task.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { readLimit } from '../input/inputs.ts'
 import { checkRuns } from '../find/open-runs.ts'
@@ -42,7 +42,7 @@ async function resume(invocation: Invocation<ResumeCommandOptions>): Promise<num
   await checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const { changed } = options
-    const through = await findTaskName(crew, options.through)
+    const through = await findOptionalTask(crew, options.through)
     const run =
       name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
     const retry = options.retry?.includes('failed') ? 'failed' : options.retry

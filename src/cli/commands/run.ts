@@ -6,7 +6,7 @@ import type { Run } from '../../crew/run.ts'
 import { UsageError } from '../exit-codes.ts'
 import { withMissingInputs } from '../input/ask-inputs.ts'
 import { execute } from '../execute.ts'
-import { findTaskName } from '../find/find-task.ts'
+import { findOptionalTask } from '../find/find-task.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrewForId } from '../find/find-run.ts'
@@ -46,7 +46,7 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
   const found = await loadCrewForId(fileGiven(args[0], options), options, options.id)
   return execute(invocation, found, async ({ crew, signal, asking }) => {
     const { id } = options
-    const through = await findTaskName(crew, options.through)
+    const through = await findOptionalTask(crew, options.through)
     const given = { ...defined({ id, through }), ...asking, signal }
     return withMissingInputs(
       terminal,

@@ -11,6 +11,7 @@ import type { Entry } from '../../journal/entries.ts'
 import { taskInPath } from '../../journal/paths.ts'
 import { suggestDecision } from '../../journal/describe.ts'
 import type { NextStep } from '../../base/next.ts'
+import { readSummary } from '../../read/row-summary.ts'
 import { buildRunView, type RunView, readRunTree } from '../../runs/run-view.ts'
 import { taskView } from '../../runs/task-view.ts'
 import { isMovedReason } from '../../runs/status.ts'
@@ -72,11 +73,12 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
     return exitCodes.done
   }
   const entries: Entry[] = []
-  const tree = await readRunTree(runs.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
-  const task = options.task === undefined ? undefined : await chooseRunTask(tree.state, options.task)
+  const found = options.task === undefined ? undefined : await chooseRunTask(runs.store, run, options.task)
+  const { task, run: owner } = found ?? { run }
+  const tree = await readRunTree(runs.store, owner, steps || prompts ? (entry) => entries.push(entry) : undefined)
   const chosen = entries.filter(({ path }) => !task || (path !== undefined && taskInPath(path) === task.name))
   if (terminal.json && (steps || prompts)) {
-    for (const record of steps ? chosen : promptsSent(run, entries, task?.name)) terminal.record(record)
+    for (const record of steps ? chosen : promptsSent(owner, entries, task?.name)) terminal.record(record)
     return exitCodes.done
   }
   const whole = task && wholeTask(tree.state, task, await taskView(tree, task))
@@ -92,11 +94,14 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
     else for (const one of view.tasks) printTask(terminal.out, one)
   }
   if (steps) printEntries(terminal.out, chosen)
-  if (prompts) printPrompts(terminal, promptsSent(run, entries, task?.name))
+  if (prompts) printPrompts(terminal, promptsSent(owner, entries, task?.name))
   const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
   // without --task, the inputs and outputs of this run are printed above
-  for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, whole ? 0 : 1)
-  const next = nextStep(view, await findRootRun(runs.store, run), task?.name)
+  for (const question of asked) printOpenQuestion(terminal.out, commands, owner, question, whole ? 0 : 1)
+  // a flow is replayed from a task of a child run; of a crew, that child run is
+  const isWithin = found !== undefined && owner !== run && (readSummary(row).flow ?? false)
+  const replayed = isWithin ? { runId: run, task: found.address } : { runId: owner, task: task?.name }
+  const next = nextStep(view, await findRootRun(runs.store, run), replayed)
   if (next) terminal.err.line(`\n${continueWords(view.status, commands.advice(next))}`)
   return exitCodes.done
 }
@@ -166,13 +171,13 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 function nextStep(
   { runId, status, why, lives, failures, tasks, orphaned }: RunView,
   root: string,
-  task?: string,
+  replayed: { readonly runId: string; readonly task: string | undefined },
 ): NextStep | undefined {
   if (isMovedReason({ why })) return undefined
   switch (status) {
     case 'completed':
-      if (task === undefined && canRetry(failures)) return { type: 'retry', runId }
-      return replayStep(runId, task ?? tasks.at(-1)?.name)
+      if (replayed.task === undefined && canRetry(failures)) return { type: 'retry', runId }
+      return replayStep(replayed.runId, replayed.task ?? tasks.at(-1)?.name)
     case 'queued':
       // a run that was never started is meant for workers
       return lives > 0 ? { type: 'resume', runId: root } : undefined

@@ -9,7 +9,7 @@ import { fileGiven } from '../options.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import { exitCodes, type ExitCode, UsageError } from '../exit-codes.ts'
-import { findTaskName } from '../find/find-task.ts'
+import { findOptionalTask } from '../find/find-task.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { locateStore } from '../find/open-runs.ts'
 import { readInputs, readText } from '../input/inputs.ts'
@@ -34,7 +34,7 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
   const lines = await readInputLines(file)
   const found = await loadCrew(fileGiven(args[0], options), options.crew)
   const list = usedInputs(invocation, found, lines, sourceName(file)).map(inputsWith(options))
-  const through = await findTaskName(found, options.through)
+  const through = await findOptionalTask(found, options.through)
   commands.setStore(locateStore(found.store, commands.file))
   setAdvice(commands.advice)
   const store = await openCrewStore(options.store ?? found.store)

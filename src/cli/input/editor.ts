@@ -61,8 +61,13 @@ function editorCommand({ name }: OutputTarget): string {
 }
 
 /** Returns the text to edit; an empty string for a task without an output. */
-async function outputText(store: Store, run: string, { name, schema, forEach }: OutputTarget): Promise<string> {
-  const output = (await readRun(store, run)).state.tasks.get(name)?.output
+async function outputText(
+  store: Store,
+  run: string,
+  { name, recorded, schema, forEach }: OutputTarget,
+): Promise<string> {
+  const { state } = await readRun(store, recorded?.run ?? run)
+  const output = state.tasks.get(recorded?.task ?? name)?.output
   if (!output) return ''
   return (schema ?? forEach) && output.structured ? `${JSON.stringify(JSON.parse(output.raw), null, 2)}\n` : output.raw
 }

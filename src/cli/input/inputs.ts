@@ -4,9 +4,7 @@ import { readFileSync } from 'node:fs'
 import { file as inputFile } from '../../crew/file.ts'
 import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
-import type { Crew } from '../../crew/crew.ts'
 import type { Json } from '../../journal/json.ts'
-import { findCrewTask } from '../find/find-task.ts'
 import { limitProblem } from '../../read/questions.ts'
 import type { Limit } from '../../journal/entries.ts'
 
@@ -75,14 +73,17 @@ export function readText(file: string, what: string, hint: string): string {
  * Parses `task=text`, `task=@file` and `task:=json` into outputs by task name. Rejects with TASK_NOT_FOUND, or with a
  * UsageError if a task is given twice.
  */
-export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
+export async function readOutputs(
+  find: (reference: string) => Promise<OutputTarget>,
+  pairs: readonly string[] = [],
+): Promise<Map<string, unknown>> {
   const outputs = new Map<string, unknown>()
   for (const pair of pairs) {
     const [, name = '', sign = '', value = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(pair) ?? []
     if (name === '' || sign === '') {
       throw new UsageError(`--output is ${JSON.stringify(pair)}; write it as task=text, task=@file or task:=json`)
     }
-    const task = await findCrewTask(crew, name)
+    const task = await find(name)
     if (outputs.has(task.name)) throw new UsageError(`--output ${task.name} is given twice; give it once`)
     const what = `--output ${task.name}`
     outputs.set(task.name, sign === ':=' ? parseJson(value, what) : readOutput(task, value, what))
@@ -93,6 +94,8 @@ export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Pr
 /** A task, or a step of a flow, whose schema only the function of the flow knows. */
 export interface OutputTarget {
   readonly name: string
+  /** Where its present output is, if not in the run that is edited under its name. */
+  readonly recorded?: { readonly run: string; readonly task: string }
   readonly schema?: unknown
   readonly forEach?: unknown
   readonly isStep?: boolean

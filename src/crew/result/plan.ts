@@ -62,7 +62,9 @@ export function toPlan(crew: CrewDefinition, parts: PlanParts): Plan {
   const names = tasks.map((planned) => planned.task)
   // the items of a task follow it
   const isLast = (name: string): boolean => name === through || isItemOf({ name: through ?? '' }, name)
-  const end = through === undefined ? names.length : names.findLastIndex(isLast) + 1
+  // a flow may request the step later
+  const isUnknown = through === undefined || (crew.flow !== undefined && !names.some(isLast))
+  const end = isUnknown ? names.length : names.findLastIndex(isLast) + 1
   const reached = tasks.map((planned, index) => (index < end ? planned : markNotReached(planned, through)))
   const executed = reached.slice(0, end).filter((planned) => planned.action === 'execute')
   const plan = {

@@ -18,7 +18,7 @@ import { dollars, plural } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Crew } from '../crew.ts'
-import { findDefinition, findWholeTask } from '../result/find-definition.ts'
+import { findWholeTask } from '../result/find-definition.ts'
 import type { Task } from '../task.ts'
 import { mapConcurrently, readConcurrency } from './shared-options.ts'
 
@@ -101,8 +101,12 @@ export function readBacktest(crew: CrewDefinition, task: Task | string, options:
   }
 }
 
-/** Throws OPTION_INVALID for a task with `forEach`: earlier runs have other lists. */
-function findTrialTask(crew: CrewDefinition, task: Task | string): TaskDefinition {
+/** Throws OPTION_INVALID for a task with `forEach`, since earlier runs have other lists, and for a step of a flow. */
+export function findTrialTask(crew: CrewDefinition, task: Task | string): TaskDefinition {
+  if (crew.flow) {
+    const words = `crew ${crew.name} is a flow, and its steps cannot be backtested; backtest the crew that a step runs, or replay the step in a run`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
   const found = findWholeTask(crew, task, 'the task to backtest')
   if (!found.forEach) return found
   const words = `task ${found.name} has forEach, so its items cannot be compared over runs; replay one of them: ${found.name}[…]`
@@ -322,7 +326,7 @@ function oneLine(text: string): string {
  * there is no run, which the backtest itself reports.
  */
 export async function trialEstimate(crew: Crew, task: string): Promise<Estimate | undefined> {
-  const { code } = findDefinition(crew['~open'].definition, task)
+  const { code } = findTrialTask(crew['~open'].definition, task)
   // a trial returns the recorded result, or fails
   if (code && code.effect !== 'read') return { usage: noUsage, cost: 0, samples: 0 }
   const plan = await crew.plan({ of: 'fork', from: task, through: task }).catch(() => undefined)

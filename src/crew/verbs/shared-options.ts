@@ -19,7 +19,7 @@ import { findWholeTask } from '../result/find-definition.ts'
 import type { Tasks, TaskReference } from '../result/result.ts'
 import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../arguments/run-inputs.ts'
 import type { OnPlan, Plan } from '../result/plan.ts'
-import type { InputsOf } from '../task.ts'
+import type { InputsOf, Task } from '../task.ts'
 import { redact } from '../../secrets/redact.ts'
 
 export interface ExecuteChoices<Reference = TaskReference> {
@@ -121,8 +121,17 @@ export function readChoices(crew: CrewDefinition, { through, onQuestion, signal 
   return {
     onQuestion,
     signal: optional('signal', signal, abortSignal),
-    through: through === undefined ? undefined : findWholeTask(crew, through, 'through').name,
+    through: through === undefined ? undefined : readThrough(crew, through),
   }
+}
+
+/** The steps of a flow are not known before it requests them. */
+function readThrough(crew: CrewDefinition, through: Task | string): string {
+  if (!crew.flow) return findWholeTask(crew, through, 'through').name
+  const step = text.read('through', through)
+  if (!step.includes('/')) return step
+  const words = `through is ${step}, a task within a step; give the step: ${step.slice(0, step.indexOf('/'))}`
+  throw new RepriseError('OPTION_INVALID', words)
 }
 
 export function readOnPlan(onPlan: unknown): OnPlan | undefined {

@@ -6,7 +6,7 @@ import { defined } from '../../base/options.ts'
 import { readJson, throughJson, type Json } from '../../journal/json.ts'
 import { attemptPath, nextRunId } from '../../journal/paths.ts'
 import type { NewEntry } from '../../journal/entries.ts'
-import type { TaskState } from '../../journal/state/state.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { namesWords } from '../../text/words.ts'
 import type { FlowDefinition, TaskDefinition } from '../definition.ts'
@@ -118,7 +118,10 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
       }
       const isOver = tree.slice.over || (pending.length > 0 && isTimeUp(tree.slice, world))
       if (isOver && running.size === 0) return { type: 'run.yielded' }
-      if (!isOver && !life.failure) {
+      const isThrough = isReached(pass, state)
+      if (isThrough && running.size === 0)
+        return { type: 'run.suspended', reason: 'through', ...defined({ through: state.through }) }
+      if (!isOver && !isThrough && !life.failure) {
         for (const call of await toContinue(life, waiting)) {
           waiting.delete(call)
           pending.push(call)
@@ -143,6 +146,14 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
   } finally {
     await Promise.allSettled(running.values())
   }
+}
+
+/** Whether the run stops here: the step that it goes through, or each key of it that was requested, is settled. */
+function isReached({ calls }: Pass, { tasks, through }: RunState): boolean {
+  if (through === undefined) return false
+  const last = [...calls.keys()].filter((name) => name === through || name.startsWith(`${through}[`))
+  const steps = last.flatMap((name) => tasks.get(name) ?? [])
+  return last.length > 0 && steps.length === last.length && steps.every(isSettled)
 }
 
 /** A loop that never ends would pay for ever. */

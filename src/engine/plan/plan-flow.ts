@@ -154,7 +154,7 @@ async function checkWithin(store: Store, parent: RunState, address: string): Pro
   const child = await childOfStep(store, parent, step)
   if (!child) {
     const { from } = parent.tasks.get(step) ?? {}
-    const where = from ? `, since it was inherited: replay it in run ${from.run}` : ''
+    const where = from ? ` any more: run ${from.run}, which executed it, is gone` : ''
     throw new RepriseError('TASK_NOT_FOUND', `step ${step} of run ${parent.run} has no child run${where}`, {
       runId: parent.run,
     })
@@ -163,9 +163,14 @@ async function checkWithin(store: Store, parent: RunState, address: string): Pro
   if (rest.length > 1) await checkWithin(store, child, rest.join('/'))
 }
 
-/** Reads the newest child run of a step. */
+/** Reads the newest child run of a step; of an inherited step, that of the run which executed it. */
 export async function childOfStep(store: Store, state: RunState, step: string): Promise<RunState | undefined> {
-  const children = (state.tasks.get(step)?.attempts ?? []).flatMap((path) => state.attempts.get(path)?.child ?? [])
+  const { attempts = [], from } = state.tasks.get(step) ?? {}
+  if (attempts.length === 0 && from) {
+    const executor = await readStateIfExists(store, from.run)
+    return executor?.incarnation === from.incarnation ? childOfStep(store, executor, step) : undefined
+  }
+  const children = attempts.flatMap((path) => state.attempts.get(path)?.child ?? [])
   return readStateIfExists(store, children.at(-1) ?? '')
 }
 

@@ -3,7 +3,7 @@
 // executes only the missing ones.
 import { checkModels } from '../../crew/open-crew.ts'
 import { findTask } from '../../crew/result/result.ts'
-import { sameOutput, trialEstimate, withheldCalls, planBacktest } from '../../crew/verbs/backtest.ts'
+import { findTrialTask, sameOutput, trialEstimate, withheldCalls, planBacktest } from '../../crew/verbs/backtest.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { uuidV7 } from '../../base/clock.ts'
 import { backtestName, isBacktest, unchanged } from '../../read/backtest-name.ts'
@@ -120,7 +120,7 @@ async function backtestPlan(
   { crew, definition }: LoadedCrew,
   { task: name, runs = defaultCount, id }: BacktestBody,
 ): Promise<BacktestPlan> {
-  const task = findTask(definition.tasks, name, `crew ${definition.name}`)
+  const task = findTrialTask(definition, name)
   const tried = new Map<string, RunRow>()
   for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.forkedFrom ?? '', trial)
   const found = await planBacktest(store, definition, task, { runs, tried: tried.keys() })
