@@ -265,6 +265,41 @@ describe('a refresh of a flow', () => {
     assert.deepEqual(done, ['a', 'b', 'a'])
   })
 
+  test('takes over the records of renamed steps', async () => {
+    const { done } = ledger()
+    const body =
+      (name: string, was?: string): Body =>
+      async (flow) => {
+        const a = await flow.step(name, { effect: 'once', ...(was === undefined ? {} : { was }) }, () => done.push('a'))
+        return flow.step('b', { effect: 'read' }, () => done.push(`b ${a}`))
+      }
+    const store = newStore()
+    await flowOf(body('a'), store).kickoff({ id: 'r' })
+    const renamed = flowOf(body('first', 'a'), store)
+    assert.deepEqual((await renamed.run('r').plan({ of: 'fork' })).execute, [])
+    assert.equal((await renamed.run('r').refresh()).runId, 'r')
+    const forked = await renamed.run('r').fork({ id: 's' })
+    assert.deepEqual(
+      forked.tasks.map(({ name, status }) => `${name} ${status}`),
+      ['first inherited', 'b inherited'],
+    )
+    assert.deepEqual(done, ['a', 'b 1'])
+  })
+
+  test('starts a run that executes nothing if the function makes something else of the same results', async () => {
+    const { done } = ledger()
+    const body =
+      (end: (a: number) => number): Body =>
+      async (flow) =>
+        end(await flow.step('a', { effect: 'read' }, () => done.push('a')))
+    const store = newStore()
+    await flowOf((flow) => body((a) => a)(flow), store).kickoff({ id: 'r' })
+    const result = await flowOf((flow) => body((a) => a * 10)(flow), store)
+      .run('r')
+      .refresh()
+    assert.deepEqual([result.runId === 'r', result.output, done], [false, 10, ['a']])
+  })
+
   test('executes children whose crew has changed', async () => {
     const store = newStore()
     const model = scriptedModel([{ when: /.*/, reply: 'said' }])
@@ -307,6 +342,19 @@ describe('the plan of a flow', () => {
       ],
     )
     assert.equal(next.open, true)
+  })
+
+  test('warns if the function fails, or waits for something that is not a step', async () => {
+    const planOf = async (body: Body): Promise<[readonly string[], boolean]> => {
+      const { warnings, open } = await flowOf(body).plan({ of: 'kickoff' })
+      return [warnings, open]
+    }
+    const fails = planOf(async () => {
+      throw new Error('there is no n')
+    })
+    const waits = planOf(() => new Promise(() => {}))
+    assert.deepEqual(await fails, [['flow f fails: there is no n'], false])
+    assert.deepEqual(await waits, [['flow f waits for something that is not a step; what follows is unknown'], true])
   })
 
   test('refuses what the function starts outside of steps', async () => {

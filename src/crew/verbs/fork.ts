@@ -327,7 +327,7 @@ async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState):
   return false
 }
 
-interface PlannedRun extends RunInputs, ForkPlan, Partial<Pick<FlowPlan, 'open' | 'isUnchanged'>> {
+interface PlannedRun extends RunInputs, ForkPlan, Partial<Pick<FlowPlan, 'open' | 'isUnchanged' | 'warnings'>> {
   readonly parent: RunState
   /** Inputs that override those of the old run. */
   readonly overrides: Inputs
@@ -365,6 +365,6 @@ function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => b
 
 /** Returns the plan in its public form. */
 export function forkPlan({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
-  const { parent, inputs, tasks, compared, open } = planned
-  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, open, ...compared, warnings: [] })
+  const { parent, inputs, tasks, compared, open, warnings = [] } = planned
+  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, open, ...compared, warnings })
 }

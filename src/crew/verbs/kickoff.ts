@@ -222,9 +222,13 @@ export async function kickoffPlan(
   { reuse, through }: Pick<PlanRequest, 'reuse'> & Pick<ExecuteOptions, 'through'>,
 ): Promise<Plan> {
   if (crew.flow) {
-    const { tasks, open } = await planFlowRun(engine.world, crew, crew.flow, { ...emptyState(), flow: true, inputs })
+    const { tasks, ...found } = await planFlowRun(engine.world, crew, crew.flow, {
+      ...emptyState(),
+      flow: true,
+      inputs,
+    })
     const estimated = await withEstimates(engine, crew, tasks)
-    return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks: estimated, through, open, warnings: [] })
+    return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks: estimated, through, ...found })
   }
   const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, inputs, reuse))
   return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks, through, warnings: [] })

@@ -239,9 +239,9 @@ export async function resumePlan(
 ): Promise<Plan> {
   const { run: runId, inputs } = state
   if (crew.flow) {
-    const { tasks, open } = await planFlowRun(engine.world, crew, crew.flow, state)
+    const { tasks, ...found } = await planFlowRun(engine.world, crew, crew.flow, state)
     const estimated = await withEstimates(engine, crew, tasks, state)
-    return toPlan(crew, { of: 'resume', runId, inputs, tasks: estimated, through, open, warnings: [] })
+    return toPlan(crew, { of: 'resume', runId, inputs, tasks: estimated, through, ...found })
   }
   const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed, readChild), state)
   return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, ...compared, warnings: [] })

@@ -24,7 +24,7 @@ import { childrenToContinue, suspension } from '../run/suspension.ts'
 import { inheritanceEntry } from '../plan/inheritance.ts'
 import { failureByPerson } from '../task/fail-task.ts'
 import { isSettled } from '../../journal/state/steps.ts'
-import { Misfit, startPass, stepError, type NextInputs, type Pass, type StepCall } from './pass.ts'
+import { Misfit, oldName, startPass, stepError, type NextInputs, type Pass, type StepCall } from './pass.ts'
 import { executeStep } from './execute-step.ts'
 import { endOfWait, questionOf } from './wait.ts'
 
@@ -177,8 +177,8 @@ async function mayBegin(life: Life, { name }: StepCall): Promise<boolean> {
 /** Decides what to do about a requested step: deliver what is recorded, continue it, or execute it. */
 async function admit(life: Life, pass: Pass, call: StepCall, pending: StepCall[]): Promise<void> {
   const { state } = life
-  const { name, was } = call
-  const old = state.tasks.has(name) ? undefined : was.find((one) => state.tasks.has(one) && !pass.calls.has(one))
+  const { name } = call
+  const old = oldName(state, pass, call)
   if (old !== undefined) await life.append([{ type: 'task.renamed', path: old, to: name }])
   const entry = 'wait' in call.work ? undefined : await inheritanceEntry(life, call.work)
   if (entry) await life.append([{ ...entry, after: call.after }])

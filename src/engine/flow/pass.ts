@@ -302,6 +302,11 @@ function stepsIn(error: unknown, failures: WeakMap<object, string>): string[] {
   return [...parts].flatMap((part) => (typeof part === 'object' && part !== null && failures.get(part)) || [])
 }
 
+/** The recorded step whose record a renamed step takes over. */
+export function oldName({ tasks }: RunState, { calls }: Pass, { name, was }: StepCall): string | undefined {
+  return tasks.has(name) ? undefined : was.find((old) => tasks.has(old) && !calls.has(old))
+}
+
 /** A promise that may reject without anybody waiting for it: that must not end the process. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})

@@ -1,20 +1,26 @@
 // Plans forks of flows, whose steps are not declared. From a step on, the record alone tells what to execute: what was
 // requested after it. Without a step, the function is called without executing anything, and a recorded result is
 // inherited if nothing that it depends on has changed. What follows the first step to execute is not known before.
-import { RepriseError } from '../../base/errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import type { NewEntry, OutputPlace, PlannedTask } from '../../journal/entries.ts'
+import { renameTasks, withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { digest } from '../../journal/hash.ts'
+import { throughJson } from '../../journal/json.ts'
 import { outputPlace } from '../../read/incarnation.ts'
+import { redact } from '../../secrets/redact.ts'
 import type { Store } from '../../stores/store.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import type { CrewDefinition, Engine, FlowDefinition, World } from '../definition.ts'
 import { isSettled } from '../../journal/state/steps.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
-import { Misfit, startPass, stepError } from '../flow/pass.ts'
+import { Misfit, oldName, startPass, stepError, type PassEnd } from '../flow/pass.ts'
 import type { ForkPlan, ForkRequest } from './plan-fork.ts'
 
 export interface FlowPlan extends ForkPlan {
+  /** What the function did outside of steps that makes the plan unreliable, in words. */
+  readonly warnings: readonly string[]
   /** Further steps may follow, which are found while the run is executed. */
   readonly open: boolean
   /** The new run would equal its parent. */
@@ -39,14 +45,13 @@ export async function planFlowFork(
 ): Promise<FlowPlan> {
   const byRecord = planByRecord(parent, request)
   if (request.from?.name.includes('/')) await checkWithin(store, parent, request.from.name)
-  const today = { ...parent, inputs: request.inputs }
-  const dry = byRecord ? undefined : await dryPass(world, crew, flow, today, 'all')
-  const steps = byRecord ?? planByPass(parent, dry as DryPass)
+  const dry = byRecord ? undefined : await dryPass(world, crew, flow, { ...parent, inputs: request.inputs }, 'all')
+  const steps = byRecord ?? planByPass(dry as DryPass)
   const entries: NewEntry[] = []
   const tasks: PlannedTask[] = []
   /** The places of the new run, by those of its parent. */
   const places = new Map<number, number>([[0, 0]])
-  const recorded = [...parent.tasks.values()].toSorted((a, b) => placeOf(a) - placeOf(b))
+  const recorded = [...(dry?.state ?? parent).tasks.values()].toSorted((a, b) => placeOf(a) - placeOf(b))
   for (const step of recorded) {
     const { action, reasons } = steps.get(step.name) ?? { action: 'drop', reasons: [] }
     if (action === 'drop') continue
@@ -60,9 +65,18 @@ export async function planFlowFork(
   }
   for (const name of dry?.added ?? [])
     tasks.push({ task: name, action: 'execute', reasons: [`run ${parent.run} has no record of it`] })
-  const isUnchanged =
-    parent.status === 'completed' && dry?.ended === true && tasks.every(({ action }) => action === 'inherit')
-  return { tasks, entries, open: dry?.ended !== true, isUnchanged }
+  const isUnchanged = dry !== undefined && endsAs(parent, dry) && tasks.every(({ action }) => action === 'inherit')
+  return { tasks, entries, open: !dry?.ended, isUnchanged, warnings: dry?.warnings ?? [] }
+}
+
+/** Whether the function ends today as it did in the completed run. */
+function endsAs({ status, value, next }: RunState, { ended }: DryPass): boolean {
+  if (status !== 'completed' || !ended || 'error' in ended) return false
+  if ('again' in ended) return next !== undefined
+  const json = ended.value === undefined ? undefined : throughJson(ended.value, '')
+  return json === undefined
+    ? value === undefined
+    : json.ok && value !== undefined && digest(json.value) === digest(value)
 }
 
 function placeOf({ settled }: TaskState): number {
@@ -182,16 +196,16 @@ function unknownStep({ run, tasks }: RunState, name: string): RepriseError {
 }
 
 /** Plans by what the function requests today. */
-function planByPass(parent: RunState, { fresh, stale, ended }: DryPass): Map<string, StepPlan> {
+function planByPass({ state, fresh, stale, ended }: DryPass): Map<string, StepPlan> {
   return new Map(
-    [...parent.tasks.values()].map((step): [string, StepPlan] => {
+    [...state.tasks.values()].map((step): [string, StepPlan] => {
       const { name } = step
       const reasons = stale.get(name)
       if (reasons) return [name, { action: 'execute', reasons }]
       if (fresh.has(name)) return [name, { action: 'inherit', reasons: ['its result is recorded'] }]
       if (ended || !isSettled(step)) return [name, { action: 'drop', reasons: [] }]
       const why = ['whether it is requested again is known when the steps before it are done']
-      return [name, { action: canBeOffered(parent, step) ? 'offer' : 'execute', reasons: why }]
+      return [name, { action: canBeOffered(state, step) ? 'offer' : 'execute', reasons: why }]
     }),
   )
 }
@@ -202,17 +216,17 @@ export async function planFlowRun(
   crew: CrewDefinition,
   flow: FlowDefinition,
   state: RunState,
-): Promise<Pick<FlowPlan, 'tasks' | 'open'>> {
+): Promise<Pick<FlowPlan, 'tasks' | 'open' | 'warnings'>> {
   const tasks = new Map(state.tasks)
   for (const name of state.failedSteps ?? []) {
     const failed = tasks.get(name)
     if (failed) tasks.set(name, { ...failed, status: 'pending' })
   }
-  const { fresh, stale, added, ended } = await dryPass(world, crew, flow, { ...state, tasks }, 'inputs')
+  const { fresh, stale, added, ended, warnings } = await dryPass(world, crew, flow, { ...state, tasks }, 'inputs')
   const kept = [...fresh].map((task): PlannedTask => ({ task, action: 'inherit', reasons: ['already recorded'] }))
   const again = [...stale].map(([task, reasons]): PlannedTask => ({ task, action: 'execute', reasons }))
   const next = added.map((task): PlannedTask => ({ task, action: 'execute', reasons: [whyNext(state, task)] }))
-  return { tasks: [...kept, ...again, ...next], open: !ended }
+  return { tasks: [...kept, ...again, ...next], open: !ended, warnings }
 }
 
 function whyNext({ tasks, lives }: RunState, name: string): string {
@@ -226,14 +240,17 @@ function whyNext({ tasks, lives }: RunState, name: string): string {
 
 /** What the function of a flow requests if nothing is executed. */
 interface DryPass {
+  /** The recorded state, in which renamed steps have their new names. */
+  readonly state: RunState
   /** Recorded steps whose result the function received. */
   readonly fresh: ReadonlySet<string>
   /** Recorded steps that are executed again, and why. */
   readonly stale: ReadonlyMap<string, readonly string[]>
   /** Requested steps without a result. */
   readonly added: readonly string[]
-  /** The function has returned or thrown. */
-  readonly ended: boolean
+  /** How the function ended, if it did. */
+  readonly ended: PassEnd | undefined
+  readonly warnings: readonly string[]
 }
 
 /** The function may wait this long for something that is not a step. */
@@ -244,9 +261,11 @@ async function dryPass(
   world: World,
   crew: CrewDefinition,
   flow: FlowDefinition,
-  state: RunState,
+  recorded: RunState,
   compared: 'inputs' | 'all',
 ): Promise<DryPass> {
+  // a copy: steps are renamed in it
+  const state = withTaskChanges(recorded, {})
   const stop = new AbortController()
   const waker = createNotifier()
   const pass = startPass({ state, crew, signal: stop.signal, waker }, flow)
@@ -258,6 +277,8 @@ async function dryPass(
     for (;;) {
       await world.turn()
       for (const call of pass.requested.splice(0)) {
+        const old = oldName(state, pass, call)
+        if (old !== undefined) renameTasks(state, { [old]: call.name })
         const step = state.tasks.get(call.name)
         const reasons = step && pass.whyStale(call, step, compared)
         if (!step || !isSettled(step)) added.push(call.name)
@@ -285,7 +306,12 @@ async function dryPass(
       if (isWaiting || world.monotonic() > until) break
       await world.sleep(5, stop.signal)
     }
-    return { fresh, stale, added, ended: pass.ended !== undefined }
+    const { ended } = pass
+    const isWaiting = stale.size + added.length > 0
+    const warnings = ended && 'error' in ended ? [`flow ${crew.name} fails: ${redact(messageOf(ended.error))}`] : []
+    if (!ended && !isWaiting)
+      warnings.push(`flow ${crew.name} waits for something that is not a step; what follows is unknown`)
+    return { state, fresh, stale, added, ended, warnings }
   } finally {
     pass.drop()
     stop.abort(new Error('the plan is made'))
