@@ -11,7 +11,7 @@ import { isListTask, recordedItemTask } from '../engine/run/for-each.ts'
 import { addUsage, isEnded, type RunState, type TaskState } from '../journal/state/state.ts'
 import { spentOn } from '../journal/state/spent.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
-import { taskTexts } from '../journal/state/change-tasks.ts'
+import { taskTexts, withNewNames } from '../journal/state/change-tasks.ts'
 import type { RunTree } from './run-view.ts'
 import { costOfTask } from '../read/costs.ts'
 import { addCost, type Prices } from '../models/cost.ts'
@@ -74,13 +74,14 @@ type ItemOf<Output> = Output extends readonly (infer Item)[] ? Item : unknown
  * The views of all tasks, in the order of the crew, with tasks that the run doesn't have yet. Without the crew's code,
  * in the order of the run. Steps of a flow, in the order of their results.
  */
-export function taskViews(tree: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
+export function taskViews(recorded: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
+  const tree = crew ? { ...recorded, state: withNewNames(recorded.state, crew.tasks) } : recorded
   const { state } = tree
   const places = state.flow ? stepsByPlace(state) : undefined
   const tasks =
     crew && !crew.flow
       ? [
-          ...crew.tasks.flatMap((code) => viewsOfTask(tree, findRecord(state, code) ?? unknownTask(code), code)),
+          ...crew.tasks.flatMap((code) => viewsOfTask(tree, state.tasks.get(code.name) ?? unknownTask(code), code)),
           ...orphanedTasks(state, crew).map((task) => taskView(tree, task)),
         ]
       : currentTasks(state).map((task) => taskView(tree, task, undefined, places))
@@ -110,16 +111,10 @@ export function nestItems(views: readonly TaskView[]): TaskResult[] {
 
 type TaskFacts = Pick<RunTree, 'state' | 'held' | 'questions'>
 
-/** The record of a task. A renamed task still has its record under the old name, until the next resume. */
-function findRecord({ tasks }: RunState, { name, was }: TaskDefinition): TaskState | undefined {
-  const old = tasks.has(name) ? undefined : was.map((one) => tasks.get(one)).find((task) => task && !task.removed)
-  return old ? { ...old, name } : tasks.get(name)
-}
-
 /** Tasks of an unfinished run that have a record, but are not in the crew. */
 function orphanedTasks(state: RunState, crew: CrewDefinition): TaskState[] {
   if (isEnded(state.status)) return []
-  const names = new Set(crew.tasks.flatMap(({ name, was }) => [name, ...was]))
+  const names = new Set(crew.tasks.map(({ name }) => name))
   return currentTasks(state).filter(
     ({ name, of = name, attempts, output }) => !names.has(of) && (attempts.length > 0 || output),
   )

@@ -2,7 +2,7 @@
 // when the task's turn comes and its context is known: first the output that the parent run offered, then, with
 // `reuse`, the outputs of all runs of the crew.
 import { defined } from '../../base/options.ts'
-import { isHandEdited } from '../../journal/state/change-tasks.ts'
+import { isHandEdited, withNewNames } from '../../journal/state/change-tasks.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
@@ -122,7 +122,8 @@ export interface StaleTask {
 }
 
 /** Returns the tasks of a run whose outputs or skips are stale. */
-export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
+export function staleTasks(crew: CrewDefinition, recorded: RunState): StaleTask[] {
+  const state = withNewNames(recorded, crew.tasks)
   const outputs = runOutputs(state)
   return tasksWithItems(crew, state).flatMap((task) => {
     const known = state.tasks.get(task.name)

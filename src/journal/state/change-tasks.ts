@@ -42,6 +42,23 @@ export function withTaskChanges(state: RunState, changes: TaskListChanges | unde
   return next
 }
 
+/**
+ * Returns the state with the names that the code has now. A run that was not resumed since a task was renamed has its
+ * record under the old name.
+ */
+export function withNewNames(
+  state: RunState,
+  tasks: readonly { readonly name: string; readonly was: readonly string[] }[],
+): RunState {
+  const renamed = tasks.flatMap(({ name, was }) => {
+    const old = state.tasks.has(name)
+      ? undefined
+      : was.find((one) => state.tasks.get(one)?.removed !== true && state.tasks.has(one))
+    return old === undefined ? [] : [[old, name] as const]
+  })
+  return renamed.length === 0 ? state : withTaskChanges(state, { renamed: Object.fromEntries(renamed) })
+}
+
 /** Renames tasks. Paths keep the old name, since entries are found by path and child runs are named after it. */
 export function renameTasks(state: RunState, renamed: NonNullable<TaskListChanges['renamed']>): void {
   const names = new Map(Object.entries(renamed))

@@ -727,6 +727,37 @@ describe('a changed crew', () => {
     )
   })
 
+  test('finds the items of a completed run under the new name of their task, and calls nothing stale', async () => {
+    const store = newStore()
+    const crewOf = (name: string, was: string[]): Crew => {
+      const task = new Task({ name, was, effect: 'read', forEach: () => ['a', 'b'], run: ({ item }) => `${item}!` })
+      return new Crew({ name: 'renamed', tasks: [task], store, logger: { info() {}, warn() {} } })
+    }
+    await crewOf('old', []).kickoff({ id: 'r' })
+    const crew = crewOf('new', ['old'])
+    const result = await crew.kickoff({ id: 'r' })
+    assert.deepEqual(result.stale, [])
+    assert.deepEqual(
+      result.task('new').items?.map(({ name, raw }) => [name, raw]),
+      [
+        ['new[a]', 'a!'],
+        ['new[b]', 'b!'],
+      ],
+    )
+    const { tasks, stale } = await crew.run('r').view()
+    assert.deepEqual(
+      [tasks.map(({ name, of }) => [name, of]), stale],
+      [
+        [
+          ['new', undefined],
+          ['new[a]', 'new'],
+          ['new[b]', 'new'],
+        ],
+        [],
+      ],
+    )
+  })
+
   test('without the task is refused with what its items have recorded', async () => {
     const store = newStore()
     await refusal(() => book({ store, script: [fails], concurrency: 1 }).crew.kickoff({ id: 'r', inputs }))
