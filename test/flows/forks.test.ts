@@ -338,10 +338,32 @@ describe('the plan of a flow', () => {
       next.tasks.map(({ task, action, reasons }) => [task, action, ...reasons]),
       [
         ['a', 'inherit', 'already recorded'],
-        ['go', 'execute', 'it waits for its question'],
+        ['go', 'execute', 'it waits for an answer'],
       ],
     )
     assert.equal(next.open, true)
+    // a wait costs nothing, so the estimate is complete
+    assert.deepEqual([next.estimate.cost, next.estimate.unknown], [0, []])
+    await work.run('r').answer('q1', { decision: 'answer', value: 'yes' })
+    assert.match(String(await work.run('r').plan({ of: 'resume' })), /go +it was answered; no model calls$/m)
+  })
+
+  test('for a replay of descendants says which results are kept if their input comes out equal', async () => {
+    const work = flowOf(async (flow) => {
+      const a = await flow.step('a', { effect: 'read' }, () => 1)
+      await flow.step('b', { input: a, effect: 'read' }, () => 2)
+      await flow.step('c', { effect: 'read' }, () => 3)
+    })
+    await work.kickoff({ id: 'r' })
+    const { tasks } = await work.run('r').plan({ of: 'fork', from: 'a', only: 'descendants' })
+    assert.deepEqual(
+      tasks.map(({ task, reasons }) => [task, ...reasons]),
+      [
+        ['a', 'the new run starts here'],
+        ['b', 'it was requested after a', 'kept if its input comes out equal'],
+        ['c', 'it was requested after a'],
+      ],
+    )
   })
 
   test('warns if the function fails, or waits for something that is not a step', async () => {

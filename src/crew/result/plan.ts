@@ -201,6 +201,7 @@ function describeEstimate({ estimate, uncounted }: PlannedTask): string {
   if (uncounted) return 'tokens and cost unknown, it started runs that are not counted'
   if (!estimate) return 'tokens and cost unknown, never completed before'
   const { usage, cost, samples } = estimate
+  if (samples === 0) return 'no model calls'
   if (usage.calls === 0) return `no model calls before (median of ${samples})`
   return `about ${tokens(usage)} tokens, ${describeCost(cost)} (median of ${samples})`
 }

@@ -5,7 +5,7 @@ import { messageOf, RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import type { NewEntry, OutputPlace, PlannedTask } from '../../journal/entries.ts'
 import { renameTasks, withTaskChanges } from '../../journal/state/change-tasks.ts'
-import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { digest } from '../../journal/hash.ts'
 import { throughJson } from '../../journal/json.ts'
 import { outputPlace } from '../../read/incarnation.ts'
@@ -15,7 +15,8 @@ import { createNotifier } from '../../base/notifier.ts'
 import type { CrewDefinition, Engine, FlowDefinition, World } from '../definition.ts'
 import { isSettled } from '../../journal/state/steps.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
-import { Misfit, oldName, startPass, stepError, type PassEnd } from '../flow/pass.ts'
+import { questionOf } from '../flow/wait.ts'
+import { Misfit, oldName, startPass, stepError, type PassEnd, type StepCall } from '../flow/pass.ts'
 import type { ForkPlan, ForkRequest } from './plan-fork.ts'
 
 export interface FlowPlan extends ForkPlan {
@@ -55,7 +56,10 @@ export async function planFlowFork(
   for (const step of recorded) {
     const { action, reasons } = steps.get(step.name) ?? { action: 'drop', reasons: [] }
     if (action === 'drop') continue
-    const planned = { task: step.name, action: action === 'offer' ? ('execute' as const) : action, reasons }
+    const planned =
+      action === 'offer'
+        ? ({ task: step.name, action: 'execute', reasons: [...reasons, 'kept if its input comes out equal'] } as const)
+        : { task: step.name, action, reasons }
     const replacement = request.outputs?.get(step.name)
     if (action === 'edit' && replacement) entries.push({ type: 'task.edited', path: step.name, ...replacement })
     else if (action === 'inherit' || action === 'offer') entries.push(entryFor(parent, step, action, places))
@@ -63,8 +67,7 @@ export async function planFlowFork(
     // the first entry is `run.created`
     if (action === 'inherit' || action === 'edit') places.set(placeOf(step), entries.length + 1)
   }
-  for (const name of dry?.added ?? [])
-    tasks.push({ task: name, action: 'execute', reasons: [`run ${parent.run} has no record of it`] })
+  for (const call of dry?.added ?? []) tasks.push(newStep(call, `run ${parent.run} has no record of it`))
   const isUnchanged = dry !== undefined && endsAs(parent, dry) && tasks.every(({ action }) => action === 'inherit')
   return { tasks, entries, open: !dry?.ended, isUnchanged, warnings: dry?.warnings ?? [] }
 }
@@ -225,17 +228,24 @@ export async function planFlowRun(
   const { fresh, stale, added, ended, warnings } = await dryPass(world, crew, flow, { ...state, tasks }, 'inputs')
   const kept = [...fresh].map((task): PlannedTask => ({ task, action: 'inherit', reasons: ['already recorded'] }))
   const again = [...stale].map(([task, reasons]): PlannedTask => ({ task, action: 'execute', reasons }))
-  const next = added.map((task): PlannedTask => ({ task, action: 'execute', reasons: [whyNext(state, task)] }))
+  const next = added.map((call) => newStep(call, whyNext(state, call)))
   return { tasks: [...kept, ...again, ...next], open: !ended, warnings }
 }
 
-function whyNext({ tasks, lives }: RunState, name: string): string {
-  const step = tasks.get(name)
-  if (!step) return lives === 0 ? 'the run is new' : 'not reached yet'
+/** A wait takes nothing but time. */
+function newStep({ name: task, work }: StepCall, why: string): PlannedTask {
+  const planned = { task, action: 'execute', reasons: [why] } as const
+  return 'wait' in work ? { ...planned, estimate: { usage: noUsage, cost: 0, samples: 0 } } : planned
+}
+
+function whyNext(state: RunState, { name }: StepCall): string {
+  const step = state.tasks.get(name)
+  if (!step) return state.lives === 0 ? 'the run is new' : 'not reached yet'
   if (step.error) return `it failed: ${step.error.message}`
-  return step.wait === undefined
-    ? 'it continues'
-    : `it waits for ${step.wait === 'sleep' ? 'a time' : `its ${step.wait}`}`
+  if (step.wait === undefined) return 'it continues'
+  if (step.wait !== 'question') return `it waits for ${step.wait === 'sleep' ? 'a time' : 'an event'}`
+  const isAnswered = questionOf(state, step.attempts.at(-1) ?? '')?.answer !== undefined
+  return isAnswered ? 'it was answered' : 'it waits for an answer'
 }
 
 /** What the function of a flow requests if nothing is executed. */
@@ -247,7 +257,7 @@ interface DryPass {
   /** Recorded steps that are executed again, and why. */
   readonly stale: ReadonlyMap<string, readonly string[]>
   /** Requested steps without a result. */
-  readonly added: readonly string[]
+  readonly added: readonly StepCall[]
   /** How the function ended, if it did. */
   readonly ended: PassEnd | undefined
   readonly warnings: readonly string[]
@@ -271,7 +281,7 @@ async function dryPass(
   const pass = startPass({ state, crew, signal: stop.signal, waker }, flow)
   const fresh = new Set<string>()
   const stale = new Map<string, readonly string[]>()
-  const added: string[] = []
+  const added: StepCall[] = []
   const until = world.monotonic() + dryLimitMs
   try {
     for (;;) {
@@ -281,7 +291,7 @@ async function dryPass(
         if (old !== undefined) renameTasks(state, { [old]: call.name })
         const step = state.tasks.get(call.name)
         const reasons = step && pass.whyStale(call, step, compared)
-        if (!step || !isSettled(step)) added.push(call.name)
+        if (!step || !isSettled(step)) added.push(call)
         else if (reasons && reasons.length > 0) stale.set(call.name, reasons)
         else pass.settle(call)
       }
