@@ -89,6 +89,16 @@ describe('a crew file', { concurrency: 4 }, () => {
     )
   })
 
+  test('with an agent alone is refused, and the message says how a run of the agent is continued', async () => {
+    await using folder = await project(`${imports}export const writer = new Agent({ role: 'Writer', goal: 'Write' })\n`)
+    const ended = await folder.reprise('run')
+    assert.equal(ended.code, 5)
+    assert.match(
+      ended.stderr,
+      /^error: crew\.ts exports no crew but writer \(an agent\); add: export const crew = .*, or call kickoff of the agent again with the id/,
+    )
+  })
+
   test('without exports is refused in plain words', async () => {
     await using folder = await project('export {}\n')
     const ended = await folder.reprise('run')

@@ -4,6 +4,7 @@ import { relative, resolve, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Crew } from '../../crew/crew.ts'
 import { projectFolder } from '../../crew/open-crew.ts'
+import { isAgent } from '../../crew/options/crew-checks.ts'
 import { RepriseError, messageOf, reworded } from '../../base/errors.ts'
 import { nearest } from '../../base/options.ts'
 import type { CrewModule } from '../../journal/entries.ts'
@@ -37,7 +38,11 @@ export async function loadCrew(
       to: 'choose one',
       words: ['--crew', first[0]],
     })
-  throw crewNotFound(`${path} exports ${describeCrewless(module)}; add: export const crew = new Crew({ … })`, {
+  // only the call knows the output, tools and budget that it was given
+  const agents = Object.values(module).some(isAgent)
+    ? ', or call kickoff of the agent again with the id of the run to continue'
+    : ''
+  throw crewNotFound(`${path} exports ${describeCrewless(module)}; add: export const crew = new Crew({ … })${agents}`, {
     type: 'command',
     to: 'check it',
     words: ['doctor'],
@@ -141,6 +146,7 @@ function describeExports(module: { readonly [name: string]: unknown }): string {
 
 function describeType(value: unknown): string {
   if (Crew.isInstance(value)) return 'a crew'
+  if (isAgent(value)) return 'an agent'
   if (Array.isArray(value))
     return value.some((item) => Crew.isInstance(item)) ? 'a list of crews: export each by its own name' : 'a list'
   if (typeof value === 'function') return 'a function'
