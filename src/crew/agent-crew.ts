@@ -14,9 +14,12 @@ import { Task, type InputsOf } from './task.ts'
 import { kickoff, readKickoff } from './verbs/kickoff.ts'
 import type { ExecuteChoices, InputsOption, PlanConfirmation, WhenHeldOption } from './verbs/shared-options.ts'
 
+/** Options that mean the same as for any crew. */
+const sharedKeys = ['store', 'budget', 'prices', 'logger', 'telemetry'] as const
+
 /** Options of the crew of an agent. */
 export interface AgentCrewOptions<Schema extends SchemaInput = SchemaInput>
-  extends Pick<TaskOptions<Schema>, 'output' | 'tools'>, Pick<CrewOptions, 'store' | 'budget' | 'prices'> {}
+  extends Pick<TaskOptions<Schema>, 'output' | 'tools'>, Pick<CrewOptions, (typeof sharedKeys)[number]> {}
 
 export type AgentKickoffOptions<
   Schema extends SchemaInput = SchemaInput,
@@ -41,7 +44,7 @@ export type AgentKickoff<Schema extends SchemaInput, Names extends InputsBy> =
 /** Names of the inputs that the texts of an agent use, besides the prompt. */
 export type AgentInputs<Who> = Exclude<InputsOf<Who>, 'prompt'>
 
-const crewKeys = ['output', 'tools', 'store', 'budget', 'prices'] as const
+const crewKeys = ['output', 'tools', ...sharedKeys] as const
 const kickoffKeys = ['id', 'inputs', 'onPlan', 'whenHeld', 'onQuestion', 'signal'] as const
 
 /**
@@ -66,9 +69,9 @@ export function agentInputs({ role }: Agent, prompt: unknown, inputs: InputsBy =
 export function kickoffAgent(agent: Agent, prompt: unknown, options: AgentKickoffOptions = {}): RunPromise {
   return startRun(async () => {
     checkKeys('kickoff of an agent', options, [...crewKeys, ...kickoffKeys], 'inputs')
-    const { output, tools, store, budget, prices, inputs, ...choices } = options
+    const { output, tools, store, budget, prices, logger, telemetry, inputs, ...choices } = options
     const given = agentInputs(agent, prompt, inputs)
-    const open = agentCrew(agent, defined({ output, tools, store, budget, prices }))['~open']
+    const open = agentCrew(agent, defined({ output, tools, store, budget, prices, logger, telemetry }))['~open']
     return kickoff(open, await readKickoff(open.definition, { ...choices, inputs: given }))
   })
 }

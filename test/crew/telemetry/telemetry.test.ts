@@ -145,6 +145,21 @@ describe('the spans of a run', () => {
     ])
   })
 
+  test('of the kickoff of an agent are those of its crew', async () => {
+    const record = recorder()
+    const warnings: string[] = []
+    const tracer: Tracer = record.tracer
+    const clerk = new Agent({ role: 'Clerk', goal: 'g', model: scriptedModel([{ when: 'Why', reply: 'Because.' }]) })
+    const logger = { info() {}, warn: (words: string) => void warnings.push(words) }
+    await clerk.kickoff('Why?', { store: memoryStore(), telemetry: { tracer }, logger })
+    assert.deepEqual(record.tree(), [
+      ' > invoke_workflow agent Clerk',
+      'invoke_agent Clerk > chat script at answer#1/1',
+      'invoke_workflow agent Clerk > invoke_agent Clerk at answer#1',
+    ])
+    assert.deepEqual(warnings, [])
+  })
+
   test('of a function name no agent and no model', async () => {
     const record = recorder()
     const tasks = [new Task({ name: 'sum', effect: 'read', run: () => 2 })]
