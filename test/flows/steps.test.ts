@@ -51,6 +51,27 @@ describe('a step of a flow', () => {
     assert.deepEqual(given, { list: [1] })
   })
 
+  test('does not overtake earlier steps, which wait for a free place', async () => {
+    const begun: number[] = []
+    const work = new Flow({
+      name: 'f',
+      store: newStore(),
+      logger: quiet,
+      concurrency: 3,
+      run: (flow) =>
+        Promise.all(
+          Array.from({ length: 40 }, (_, n) =>
+            flow.step('go', { key: n, effect: 'read', input: n }, () => void begun.push(n)),
+          ),
+        ),
+    })
+    await work.kickoff()
+    assert.deepEqual(
+      begun,
+      begun.toSorted((a, b) => a - b),
+    )
+  })
+
   test('takes one append if it reads, and two if it is once', async () => {
     for (const [effect, each] of [
       ['read', 1],

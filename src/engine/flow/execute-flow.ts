@@ -126,10 +126,15 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
           waiting.delete(call)
           pending.push(call)
         }
+        // a place that becomes free meanwhile belongs to the oldest step, which the next round begins
+        let isFull = false
         for (const call of pending.splice(0)) {
-          isBlocked = !(await mayBegin(life, call))
-          if (!isBlocked && ('wait' in call.work || slots > 0)) begin(call)
-          else pending.push(call)
+          const needsSlot = !('wait' in call.work)
+          isFull ||= needsSlot && slots <= 0
+          const lacksSlot = needsSlot && isFull
+          if (!lacksSlot) isBlocked = !(await mayBegin(life, call))
+          if (lacksSlot || isBlocked) pending.push(call)
+          else begin(call)
         }
       }
       if (running.size > 0) await wakeBefore(life, earliest(waiting))
