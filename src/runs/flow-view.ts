@@ -80,6 +80,12 @@ export function keyOf(step: string): string | undefined {
   return group === step ? undefined : step.slice(group.length + 1, -1)
 }
 
+/** Names of tasks and steps for a sentence, with one name for more than three keys: `list, pay (60 keys), save`. */
+export function namesByGroup(names: readonly string[]): string[] {
+  const groups = Map.groupBy(names, groupName)
+  return [...groups].flatMap(([group, steps]) => (steps.length > 3 ? [`${group} (${steps.length} keys)`] : steps))
+}
+
 /** Finds the step whose result has a place. */
 export type FindAtPlace = (place: number) => string | undefined
 

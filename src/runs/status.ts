@@ -180,7 +180,7 @@ export function describeWhy(facts: RunFacts): string | undefined {
       return imported ? importedWords : 'its process is gone'
     case 'waiting': {
       const until = untilOf(facts.suspended)
-      const more = until === undefined ? '' : `, and continues without them at ${until}`
+      const more = until === undefined ? '' : `, or until ${until}`
       return `it waits for ${plural(openQuestions, 'answer')}${more}`
     }
     case 'sleeping':

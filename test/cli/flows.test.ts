@@ -127,7 +127,10 @@ describe('on the command line, a flow', () => {
     )
     assert.equal((await folder.reprise('answer', 'r1', 'q1', ...answered)).code, 0)
     assert.match((await folder.reprise('resume', 'r1')).stderr, /Run r1 waits for an event; /)
-    assert.match((await folder.reprise('send', 'r1')).stderr, /no event is named; run r1 waits for sent/)
+    assert.match(
+      (await folder.reprise('send', 'r1')).stderr,
+      /no event is named; run r1 waits for sent; send one with: npx reprise send r1 sent\n/,
+    )
     const sent = await folder.reprise('send', 'r1', 'sent', '{"at":7}', '--id', 'e1', '--by', 'Ada', '--json')
     assert.deepEqual(records(sent), [{ runId: 'r1', event: 'sent', value: { at: 7 }, id: 'e1', by: 'Ada' }])
     assert.match(sent.stderr, /a worker will continue the run; without one, continue with: npx reprise resume r1/)
@@ -172,6 +175,56 @@ describe('on the command line, a flow', () => {
     assert.equal(await failures(), 1)
     await folder.reprise('resume', 'r1', '--retry', 'failed')
     assert.equal(await failures(), 0)
+  })
+
+  test('is replayed and forked from a recorded step, and planned', async () => {
+    await using folder = await project(flows)
+    await folder.reprise('run', '--id', 'r1', '--input', 'count:=2')
+    const planned = await folder.reprise('plan', '--run', 'r1', '--from', 'pay[c1]')
+    assert.match(planned.stdout, /^ {2}inherit {2}list .*\n {2}inherit {2}pay\[c0\] .*\n {2}execute {2}pay\[c1\] /m)
+    const replayed = await folder.reprise('replay', '--run', 'r1', '-t', 'pay[c1]', '--id', 'r2', '--yes')
+    assert.equal(replayed.code, 3, replayed.stderr)
+    assert.match(replayed.stderr, /task pay\[c0\] inherited from run r1\n.*task pay\[c1\] started/)
+    const forked = await folder.reprise(
+      'fork',
+      '--run',
+      'r1',
+      '--output',
+      'pay[c0]={"paid":"x"}',
+      '--id',
+      'r3',
+      '--yes',
+    )
+    assert.equal(forked.code, 3, forked.stderr)
+    assert.match((await folder.reprise('show', 'r3')).stdout, /edited {5}c0 {2}\{"paid":"x"\}/)
+    assert.match(
+      (await folder.reprise('replay', '--run', 'r1', '-t', 'pays')).stderr,
+      /error: run r1 has no task "pays"; it has list, pay\[c0\], pay\[c1\], sure\n/,
+    )
+    assert.match((await folder.reprise('run', '--through', 'list')).stderr, /error: flow pays has no tasks/)
+  })
+
+  test('has one row for the keys of a name, in plans, lists of names and differences', async () => {
+    await using folder = await project(flows)
+    await folder.reprise('run', '--id', 'r1', '--input', 'count:=12')
+    const planned = await folder.reprise('plan', '--run', 'r1', '--from', 'sure')
+    assert.match(planned.stdout, /^ {2}inherit {2}pay \(12 keys\) {2}its result is recorded\n {2}execute {2}sure /m)
+    assert.match(
+      (await folder.reprise('edit', 'r1', 'x', '--output', '1')).stderr,
+      /it has list, pay \(12 keys\), sure/,
+    )
+    await folder.reprise('replay', '--run', 'r1', '-t', 'sure', '--id', 'r2', '--yes')
+    assert.match((await folder.reprise('diff', 'r1', 'r2')).stdout, /list, pay \(12 keys\)/)
+    const { stdout, stderr } = await folder.reprise('show', 'r1', '--tasks')
+    assert.match(stderr, /^steps of run r1/)
+    assert.match(stdout, /^step +status +output\nlist +executed/)
+  })
+
+  test('is answered by --value alone', async () => {
+    await using folder = await project(flows)
+    await folder.reprise('run', '--id', 'r1', '--input', 'count:=1')
+    assert.equal((await folder.reprise('answer', 'r1', 'q1', '--value', '{"ok":true,"by":"post"}')).code, 0)
+    assert.match((await folder.reprise('resume', 'r1')).stderr, /Run r1 waits for an event/)
   })
 
   test('asks at a terminal for the value of a question, field by field', async () => {

@@ -46,19 +46,24 @@ export const answerCommand: Command<AnswerOptions> = {
       .option('--feedback <text>', 'what to improve, for revise')
       .option('--output <json>', 'use this output instead, for replace')
       .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600')
-      .option('--value <value>', 'the value, for answer: JSON, or text where the question takes a text')
+      .option(
+        '--value <value>',
+        'the value, for answer, which it implies: JSON, or text where the question takes a text',
+      )
       .option('--by <name>', 'who answers (default: your login name)')
       .option('--note <text>', 'stored with the answer'),
   examples: [
     `reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`,
-    'reprise answer latest q2 --decision answer --value true',
+    'reprise answer latest q2 --value true',
   ],
   action: answer,
 }
 
 async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  const { decision, by, note } = options
+  const { by, note } = options
+  // no other decision takes a value
+  const decision = options.decision ?? (options.value === undefined ? undefined : 'answer')
   await using runs = await openRuns(invocation)
   const fits = (row: RunRow): Promise<boolean> => hasOpenQuestions(runs.store, row)
   const run = await noteRun(commands, runs.store, await findRun(runs.store, args[0], undefined, { fits }))

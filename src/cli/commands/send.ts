@@ -39,8 +39,11 @@ async function send(invocation: Invocation<SendOptions>): Promise<number> {
   if (event === undefined) {
     const { waits = [] } = flowFacts((await readRun(runs.store, runId)).state)
     const awaited = [...new Set(waits.flatMap((wait) => wait.event ?? []))]
-    const words = awaited.length === 0 ? 'none now' : someNames(awaited)
-    throw new UsageError(`no event is named; run ${runId} waits for ${words}`)
+    const [first] = awaited
+    if (first === undefined) throw new UsageError(`no event is named, and run ${runId} waits for none now`)
+    throw new UsageError(`no event is named; run ${runId} waits for ${someNames(awaited)}`, {
+      next: { type: 'command', to: 'send one', words: ['send'], values: [runId, first] },
+    })
   }
   const more = { ...defined({ id: options.id }), ...readSigner(options.by) }
   await runs.run(runId).send(event, value, more)

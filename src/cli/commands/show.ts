@@ -13,7 +13,7 @@ import { suggestDecision } from '../../journal/describe.ts'
 import type { NextStep } from '../../base/next.ts'
 import { readSummary } from '../../read/row-summary.ts'
 import { buildRunView, type RunView, readRunTree } from '../../runs/run-view.ts'
-import { taskView } from '../../runs/task-view.ts'
+import { type TaskView, taskView } from '../../runs/task-view.ts'
 import { isMovedReason } from '../../runs/status.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
 import type { Store } from '../../stores/store.ts'
@@ -123,22 +123,26 @@ async function logTasksOutputs(invocation: Invocation): Promise<number> {
   return show({ ...invocation, args: [args[0] ?? 'latest'], options: { ...options, tasks: true } })
 }
 
-function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
+function showTasks(terminal: Terminal, { runId, crew, flow, tasks }: RunView): void {
   if (terminal.json) {
     for (const task of tasks) terminal.record({ runId, ...task })
     return
   }
-  terminal.err.line(`tasks of run ${runId} of crew ${crew}`)
+  terminal.err.line(`${flow ? 'steps' : 'tasks'} of run ${runId} of crew ${crew}`)
   printTable(
     terminal.out,
     [
-      { title: 'task', value: (task) => task.name, shrinkTo: 12 },
-      { title: 'id', value: (task) => task.id },
+      { title: flow ? 'step' : 'task', value: (task) => task.name, shrinkTo: 12 },
+      ...(flow ? [] : [{ title: 'id', value: (task: TaskView) => task.id }]),
       { title: 'status', value: (task) => task.status, format: (task) => statusFormat(task.status) },
-      { title: 'output', value: (task) => task.raw.trimStart().split('\n', 1)[0] ?? '', shrinkTo: 8 },
+      { title: 'output', value: outputLine, shrinkTo: 8 },
     ],
     tasks,
   )
+}
+
+function outputLine({ error, raw }: TaskView): string {
+  return (error?.message ?? raw).trimStart().split('\n', 1)[0] ?? ''
 }
 
 /** Returns the ids of the newest forks of the run. */
@@ -149,7 +153,7 @@ async function latestForks(store: Store, run: string): Promise<string[]> {
 
 function printEntries(channel: Channel, entries: readonly Entry[]): void {
   channel.line()
-  channel.line({ text: 'steps', format: 'bold' })
+  channel.line({ text: 'entries', format: 'bold' })
   for (const entry of entries)
     channel.shortLine(`${String(entry.seq).padStart(5)}  ${clock(entry.at)}  `, describeEntry(entry) ?? entry.type)
 }

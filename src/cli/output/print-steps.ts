@@ -35,9 +35,13 @@ export function printSteps(channel: Channel, commands: Commands, { runId, tasks 
     channel.line({ text: `  … ${plural(steps.length - shown.length, 'more step')}`, format: 'dim' })
   }
   if (hidden === undefined) return
-  const next = { type: 'command', to: 'see one in full', words: ['show', '--task', hidden], values: [runId] } as const
+  const values = [runId]
   channel.line()
-  channel.line({ text: commands.advice(next), format: 'dim' })
+  for (const next of [
+    { type: 'command', to: 'list all steps', words: ['show', '--tasks'], values },
+    { type: 'command', to: 'see one in full', words: ['show', '--task', hidden], values },
+  ] as const)
+    channel.line({ text: commands.advice(next), format: 'dim' })
 }
 
 /** `1.2k executed, 3 failed` */

@@ -2,15 +2,20 @@
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { declaredTask } from '../../engine/run/for-each.ts'
 import { RepriseError } from '../../base/errors.ts'
+import { describe } from '../../base/options.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Task } from '../task.ts'
 import { findTask } from './result.ts'
 
 /**
  * Finds the definition of a task of the crew, or of an item by its name, whether or not a run has that item. Throws
- * TASK_NOT_FOUND; the message names the tasks that exist.
+ * TASK_NOT_FOUND; the message names the tasks that exist. A flow has none.
  */
 export function findDefinition(crew: CrewDefinition, task: Task | string): TaskDefinition {
+  if (crew.flow) {
+    const words = `flow ${crew.name} has no tasks: its steps are found while it runs, so ${describe(task)} can only be named with a run, as for replay`
+    throw new RepriseError('TASK_NOT_FOUND', words)
+  }
   const list = typeof task === 'string' ? declaredTask(crew, task) : undefined
   if (!list?.forEach || list.name === task) return findTask(crew.tasks, task, `crew ${crew.name}`)
   return { ...list.forEach.template, name: task as string, of: list.name }

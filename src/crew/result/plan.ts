@@ -6,7 +6,8 @@ import { describeTaskChanges, describeOrphan, suggestDecision, suggestNames } fr
 import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'
-import { dollars } from '../../text/words.ts'
+import { groupName, namesByGroup } from '../../runs/flow-view.ts'
+import { dollars, someNames } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 
 export interface Plan {
@@ -158,13 +159,18 @@ export function planLines(
         ? 'what follows is'
         : 'nothing is'
       : `${execute.length} of ${tasks.length} ${what}${open ? ', and what follows,' : ''} ${execute.length === 1 && !open ? 'is' : 'are'}`
-  const width = Math.max(...tasks.map((planned) => planned.task.length))
-  const lines = tasks.map((planned): PlanLine => {
-    const { action, task } = planned
-    const expected = execute.includes(planned.task) ? `; ${describeEstimate(planned)}` : ''
-    const [why, ...more] = planned.reasons
-    const reasons = [`${why}${describeUnless(planned)}`, ...more].join('; ')
-    return { type: 'task', action, text: `${action.padEnd(7)}  ${task.padEnd(width)}  ${reasons}${expected}` }
+  const executed = new Set(execute)
+  const rows = joinKeys(
+    tasks.map((planned) => {
+      const expected = executed.has(planned.task) ? `; ${describeEstimate(planned)}` : ''
+      const [why, ...more] = planned.reasons
+      const reasons = [`${why}${describeUnless(planned)}`, ...more].join('; ')
+      return { action: planned.action, names: [planned.task], words: `${reasons}${expected}` }
+    }),
+  )
+  const width = Math.max(...rows.map(({ label }) => label.length))
+  const lines = rows.map(({ action, label, words }): PlanLine => {
+    return { type: 'task', action, text: `${action.padEnd(7)}  ${label.padEnd(width)}  ${words}` }
   })
   return [
     { type: 'title', text: `${headlines[of]}${runId === undefined ? '' : ` ${runId}`}: ${count} executed` },
@@ -179,6 +185,25 @@ export function planLines(
       : []),
     ...warnings.map((warning) => ({ type: 'warning', text: `Warning: ${warning}` }) as const),
   ]
+}
+
+interface PlanRow {
+  readonly action: PlannedTask['action']
+  readonly names: string[]
+  readonly words: string
+}
+
+/** Joins successive rows that differ only in the key of a step or item. */
+function joinKeys(rows: readonly PlanRow[]): (PlanRow & { readonly label: string })[] {
+  const joined: PlanRow[] = []
+  for (const row of rows) {
+    const last = joined.at(-1)
+    const [name = ''] = row.names
+    const isSame = last && last.action === row.action && last.words === row.words
+    if (isSame && groupName(last.names[0] ?? '') === groupName(name)) last.names.push(name)
+    else joined.push(row)
+  }
+  return joined.flatMap((row) => namesByGroup(row.names).map((label) => ({ ...row, label })))
 }
 
 function describeOrphaned(
@@ -223,8 +248,10 @@ function describeUnknown(unknown: readonly string[], tasks: readonly PlannedTask
   )
   const never = unknown.filter((name) => !uncounted.includes(name))
   return [
-    ...(never.length > 0 ? [`${never.join(', ')} ${never.length > 1 ? 'were' : 'was'} never completed before`] : []),
-    ...(uncounted.length > 0 ? [`${uncounted.join(', ')} started runs that are not counted`] : []),
+    ...(never.length > 0
+      ? [`${someNames(namesByGroup(never))} ${never.length > 1 ? 'were' : 'was'} never completed before`]
+      : []),
+    ...(uncounted.length > 0 ? [`${someNames(namesByGroup(uncounted))} started runs that are not counted`] : []),
   ].join('; ')
 }
 

@@ -23,6 +23,7 @@ import { answerStep } from '../../read/questions.ts'
 import { suggestDecision } from '../../journal/describe.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { nextWords, type NextStep } from '../../base/next.ts'
+import { namesByGroup } from '../../runs/flow-view.ts'
 import { someNames } from '../../text/words.ts'
 import { describeStop } from '../../runs/status.ts'
 import { viewRun as viewOfRun, type RunView as RunData, toRunTree, type RunTree } from '../../runs/run-view.ts'
@@ -152,7 +153,8 @@ export function findTask<T extends { readonly name: string; readonly id: string;
     tasks.map((task) => task.name),
   )
   const advice = nestedTaskWords(tasks, wanted) ?? (similar === undefined ? '' : `; did you mean ${similar}?`)
-  const existing = someNames(tasks.map(({ name, id }) => (id === '' ? name : `${name} (${id})`))) || 'none yet'
+  const names = namesByGroup(tasks.map(({ name, id }) => (id === '' ? name : `${name} (${id})`)))
+  const existing = someNames(names) || 'none yet'
   throw new RepriseError('TASK_NOT_FOUND', `${where} has no task ${describe(wanted)}${advice}; it has ${existing}`)
 }
 

@@ -2,6 +2,7 @@
 import type { RunDiff, RunSide } from './diff-runs.ts'
 import type { TaskDiff } from './task-diff.ts'
 import { dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
+import { namesByGroup } from '../flow-view.ts'
 import { changeLines } from './text-lines.ts'
 import { markedLines, noteLines, titleLine, type DiffLine } from './diff-lines.ts'
 import { taskLines } from './task-lines.ts'
@@ -61,7 +62,7 @@ function sourceLines(tasks: readonly TaskDiff[]): DiffLine[] {
 }
 
 function taskNames(tasks: readonly TaskDiff[]): string {
-  return tasks.map(({ name }) => name).join(', ')
+  return namesByGroup(tasks.map(({ name }) => name)).join(', ')
 }
 
 function runLines(mark: string, kind: 'removed' | 'added', side: RunSide): DiffLine[] {
