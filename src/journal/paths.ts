@@ -132,3 +132,36 @@ export function nameProblem(name: string): string | undefined {
   const bad = /[/#]/.exec(name) ?? hiddenCharacters.exec(name)
   return bad ? `contains ${describe(bad[0])}` : undefined
 }
+
+/** The name of a step without its key. */
+export function groupName(step: string): string {
+  const bracket = step.indexOf('[')
+  return bracket > 0 ? step.slice(0, bracket) : step
+}
+
+/** The key of a step as it is written in its name. Undefined for a step without one. */
+export function keyOf(step: string): string | undefined {
+  const group = groupName(step)
+  return group === step ? undefined : step.slice(group.length + 1, -1)
+}
+
+/** Names of tasks and steps for a sentence, with one name for more than three keys: `list, pay (60 keys), save`. */
+export function namesByGroup(names: readonly string[]): string[] {
+  const groups = Map.groupBy(names, groupName)
+  return [...groups].flatMap(([group, steps]) => (steps.length > 3 ? [`${group} (${steps.length} keys)`] : steps))
+}
+
+/** Joins successive rows that differ only in the key of a step or item. Their `label` says how many keys there are. */
+export function joinKeys<Row extends { readonly name: string }>(
+  rows: readonly Row[],
+  wordsOf: (row: Row) => string,
+): (Row & { readonly label: string })[] {
+  const joined: { row: Row; words: string; names: string[] }[] = []
+  for (const row of rows) {
+    const words = `${groupName(row.name)} ${wordsOf(row)}`
+    const last = joined.at(-1)
+    if (last?.words === words) last.names.push(row.name)
+    else joined.push({ row, words, names: [row.name] })
+  }
+  return joined.flatMap(({ row, names }) => namesByGroup(names).map((label) => ({ ...row, label })))
+}

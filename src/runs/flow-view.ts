@@ -2,6 +2,7 @@
 // waits for.
 import type { Json } from '../journal/json.ts'
 import { readJson } from '../journal/json.ts'
+import { groupName } from '../journal/paths.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
 import type { AttemptState, RunState, TaskState } from '../journal/state/state.ts'
 
@@ -66,24 +67,6 @@ export function flowFacts(state: RunState): FlowFacts {
 /** Steps in the order of their results, then those without one in the order in which they were requested. */
 export function inOrder(steps: readonly TaskState[]): TaskState[] {
   return steps.toSorted((a, b) => (a.settled?.place ?? Infinity) - (b.settled?.place ?? Infinity) || 0)
-}
-
-/** The name of a step without its key. */
-export function groupName(step: string): string {
-  const bracket = step.indexOf('[')
-  return bracket > 0 ? step.slice(0, bracket) : step
-}
-
-/** The key of a step as it is written in its name. Undefined for a step without one. */
-export function keyOf(step: string): string | undefined {
-  const group = groupName(step)
-  return group === step ? undefined : step.slice(group.length + 1, -1)
-}
-
-/** Names of tasks and steps for a sentence, with one name for more than three keys: `list, pay (60 keys), save`. */
-export function namesByGroup(names: readonly string[]): string[] {
-  const groups = Map.groupBy(names, groupName)
-  return [...groups].flatMap(([group, steps]) => (steps.length > 3 ? [`${group} (${steps.length} keys)`] : steps))
 }
 
 /** Finds the step whose result has a place. */

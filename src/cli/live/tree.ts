@@ -12,7 +12,7 @@ import { type AttemptState, type RunState, type TaskState } from '../../journal/
 import { spentOn } from '../../journal/state/spent.ts'
 import { addCost, type Prices } from '../../models/cost.ts'
 import { taskViewStatus, type TaskViewStatus } from '../../runs/status.ts'
-import { groupName } from '../../runs/flow-view.ts'
+import { groupName } from '../../journal/paths.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { longTime, plural } from '../../text/words.ts'

@@ -1,5 +1,5 @@
 // Prints the steps of a flow, grouped by name: of each name the open and the failed steps, and the last other steps.
-import { groupName, keyOf } from '../../runs/flow-view.ts'
+import { groupName, keyOf } from '../../journal/paths.ts'
 import type { RunView } from '../../runs/run-view.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 import { shorten } from '../../text/plain-text.ts'

@@ -6,7 +6,7 @@ import { describeTaskChanges, describeOrphan, suggestDecision, suggestNames } fr
 import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'
-import { groupName, namesByGroup } from '../../runs/flow-view.ts'
+import { joinKeys, namesByGroup } from '../../journal/paths.ts'
 import { dollars, someNames } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 
@@ -165,8 +165,9 @@ export function planLines(
       const expected = executed.has(planned.task) ? `; ${describeEstimate(planned)}` : ''
       const [why, ...more] = planned.reasons
       const reasons = [`${why}${describeUnless(planned)}`, ...more].join('; ')
-      return { action: planned.action, names: [planned.task], words: `${reasons}${expected}` }
+      return { name: planned.task, action: planned.action, words: `${reasons}${expected}` }
     }),
+    (row) => `${row.action} ${row.words}`,
   )
   const width = Math.max(...rows.map(({ label }) => label.length))
   const lines = rows.map(({ action, label, words }): PlanLine => {
@@ -185,25 +186,6 @@ export function planLines(
       : []),
     ...warnings.map((warning) => ({ type: 'warning', text: `Warning: ${warning}` }) as const),
   ]
-}
-
-interface PlanRow {
-  readonly action: PlannedTask['action']
-  readonly names: string[]
-  readonly words: string
-}
-
-/** Joins successive rows that differ only in the key of a step or item. */
-function joinKeys(rows: readonly PlanRow[]): (PlanRow & { readonly label: string })[] {
-  const joined: PlanRow[] = []
-  for (const row of rows) {
-    const last = joined.at(-1)
-    const [name = ''] = row.names
-    const isSame = last && last.action === row.action && last.words === row.words
-    if (isSame && groupName(last.names[0] ?? '') === groupName(name)) last.names.push(name)
-    else joined.push(row)
-  }
-  return joined.flatMap((row) => namesByGroup(row.names).map((label) => ({ ...row, label })))
 }
 
 function describeOrphaned(

@@ -2,7 +2,7 @@
 import type { RunDiff, RunSide } from './diff-runs.ts'
 import type { TaskDiff } from './task-diff.ts'
 import { dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
-import { namesByGroup } from '../flow-view.ts'
+import { namesByGroup } from '../../journal/paths.ts'
 import { changeLines } from './text-lines.ts'
 import { markedLines, noteLines, titleLine, type DiffLine } from './diff-lines.ts'
 import { taskLines } from './task-lines.ts'

@@ -75,6 +75,29 @@ describe('the page of a flow', { skip, timeout: 240_000 }, () => {
     assert.equal(await window.page.locator('.graph .edge').count(), 3)
   })
 
+  test('replays from a step that is typed, and forks with another result of a step', async () => {
+    const flow = payments()
+    await flow.kickoff({ id: 'r', inputs: { count: 2 } })
+    await using studio = await openStudio({ crews: [flow] })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await window.go('/runs/r')
+    await page.getByRole('button', { name: 'Replay' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('From step').fill('')
+    await window.until('.plan', /Name a step to see the plan/)
+    await dialog.getByLabel('From step').fill('pay[1]')
+    await window.until('.plan', /pay\[1\]/)
+    await dialog.getByRole('button', { name: 'Start new run' }).click()
+    await window.until('.run-title', /waiting/)
+    await window.go('/runs/r?at=list')
+    await page.getByRole('button', { name: 'Edit output' }).click()
+    await dialog.getByLabel('Output of list').first().waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal((await flow.runs().page(10)).length, 2)
+    assert.deepEqual(window.problems, [])
+  })
+
   test('takes an answer field by field, and an event, and says until when the flow sleeps', async () => {
     const flow = payments()
     await using studio = await openStudio({ crews: [flow] })

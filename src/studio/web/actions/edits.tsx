@@ -16,6 +16,8 @@ export interface RunEdits {
 
 interface EditsProps {
   readonly detail: RunDetail
+  /** The tasks whose outputs can be edited; of a flow, the step that was opened. */
+  readonly tasks: readonly TaskDetail[]
   readonly edited: RunEdits
   /** Whether outputs can be edited as well. */
   readonly outputs: boolean
@@ -24,8 +26,8 @@ interface EditsProps {
   onChange(edited: RunEdits): void
 }
 
-export function Edits({ detail, edited, outputs, first, onChange }: EditsProps): JSX.Element {
-  const editable = detail.tasks.filter((task) => task.raw !== '')
+export function Edits({ detail, tasks, edited, outputs, first, onChange }: EditsProps): JSX.Element {
+  const editable = tasks.filter((task) => task.raw !== '')
   const [open, setOpen] = useState<readonly string[]>(first === undefined ? [] : [first])
   const closed = editable.filter(({ name }) => !open.includes(name))
   return (
@@ -117,6 +119,7 @@ function OutputEdit({ task, edited, onChange }: OutputEditProps): JSX.Element {
 
 /** The stored output, before the transforms of its schema. */
 function outputValue(task: TaskDetail): Json {
+  if (task.step) return task.output as Json
   return task.schema === undefined ? task.raw : (structureIn(task.raw) ?? task.raw)
 }
 

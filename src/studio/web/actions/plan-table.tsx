@@ -2,7 +2,8 @@
 import type { JSX } from 'preact'
 import type { PlannedTask } from '../../../journal/entries.ts'
 import { describeTaskChanges, describeOrphan } from '../../../journal/describe.ts'
-import { amount, dollars, plural } from '../../../text/words.ts'
+import { joinKeys, namesByGroup } from '../../../journal/paths.ts'
+import { amount, dollars, plural, someNames } from '../../../text/words.ts'
 import type { PlanView } from '../../api/contract.ts'
 
 const tones: { readonly [action in PlannedTask['action']]: string } = {
@@ -12,29 +13,35 @@ const tones: { readonly [action in PlannedTask['action']]: string } = {
 }
 
 export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
-  const { tasks, execute, estimate, changes, orphaned, warnings } = plan
+  const { tasks, execute, estimate, changes, orphaned, warnings, open } = plan
+  const executed = new Set(execute)
+  const rows = joinKeys(
+    tasks.map((planned) => {
+      const { task: name, action, reasons, unless = [] } = planned
+      const why = `${reasons.join('; ')}${unless.length > 0 ? ` (unless ${unless.join(' and ')} stays the same)` : ''}`
+      return { name, action, why, expected: executed.has(name) ? estimateWords(planned) : '' }
+    }),
+    ({ action, why, expected }) => `${action} ${why} ${expected}`,
+  )
   return (
     <>
       <ol class="plan-tasks">
-        {tasks.map((planned) => (
-          <li key={planned.task}>
-            <span class={`status ${tones[planned.action]}`}>{planned.action}</span>
-            <strong class="clip">{planned.task}</strong>
-            <span class="soft plan-why">
-              {planned.reasons.join('; ')}
-              {planned.unless !== undefined &&
-                planned.unless.length > 0 &&
-                ` (unless ${planned.unless.join(' and ')} stays the same)`}
-            </span>
-            <span class="number faint">{execute.includes(planned.task) ? estimateWords(planned) : ''}</span>
+        {rows.map(({ label, action, why, expected }) => (
+          <li key={label}>
+            <span class={`status ${tones[action]}`}>{action}</span>
+            <strong class="clip">{label}</strong>
+            <span class="soft plan-why">{why}</span>
+            <span class="number faint">{expected}</span>
           </li>
         ))}
       </ol>
       <p class="plan-sum">
         <strong>
-          {execute.length === 0
-            ? 'Nothing to execute.'
-            : `${execute.length} of ${plural(tasks.length, 'task')} will be executed.`}
+          {open
+            ? `${execute.length} of ${plural(tasks.length, 'recorded step')} will be executed, and what follows.`
+            : execute.length === 0
+              ? 'Nothing to execute.'
+              : `${execute.length} of ${plural(tasks.length, 'task')} will be executed.`}
         </strong>{' '}
         {execute.length > 0 && totalWords(estimate)}
       </p>
@@ -62,7 +69,7 @@ function estimateWords({ estimate }: PlannedTask): string {
 }
 
 function totalWords({ usage, cost, unknown }: PlanView['estimate']): string {
-  if (!usage) return `The cost of ${unknown.join(', ')} is unknown.`
+  if (!usage) return `The cost of ${someNames(namesByGroup(unknown))} is unknown.`
   if (usage.calls === 0) return 'No model calls expected.'
   const money = cost === undefined ? 'at an unknown price' : dollars(cost)
   return `Expected: about ${amount(usage.input + usage.output)} tokens, ${money}.`

@@ -7,8 +7,8 @@ import type { ForkBody, PlanBody, RunDetail, StartedRun } from '../../api/contra
 import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
 import { signed } from '../api/studio-session.ts'
-import { useAction, useFormResult } from '../api/resource.ts'
-import { SelectField } from '../form/value-field.tsx'
+import { useAction, useFormResult, useResource } from '../api/resource.ts'
+import { SelectField, TextField } from '../form/value-field.tsx'
 import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { errorText } from '../parts/states.tsx'
@@ -28,9 +28,9 @@ interface RunActionProps {
 
 const titles: { readonly [action in DialogAction]: string } = {
   resume: 'Resume this run',
-  replay: 'Replay from a task',
+  replay: 'Replay',
   fork: 'Fork with changes',
-  refresh: 'Refresh stale tasks',
+  refresh: 'Refresh',
 }
 const descriptions: { readonly [action in DialogAction]: string } = {
   resume: 'Continues this run after its last recorded step.',
@@ -39,19 +39,25 @@ const descriptions: { readonly [action in DialogAction]: string } = {
   fork: 'Starts a new run with your changes, and executes only what depends on them.',
   refresh: 'Starts a new run that executes only the tasks whose code or inputs have changed.',
 }
+const flowDescriptions: typeof descriptions = {
+  ...descriptions,
+  replay: 'Starts a new run that executes this step and all steps requested after it, and inherits all other results.',
+  refresh: 'Starts a new run that executes only the steps whose code or inputs have changed.',
+}
 
 export function RunActionDialog({ action, detail, onClose, refresh }: RunActionProps): JSX.Element {
   const { query } = currentLocation.value
   const [from, setFrom] = useState(query.get('from') ?? detail.tasks.at(-1)?.name ?? '')
   const [edited, setEdited] = useState<RunEdits>({ inputs: {}, outputs: {}, effects: 'reuse' })
   const [decisions, setDecisions] = useState<Decisions>({})
+  const isUnnamed = action === 'replay' && from === ''
   const body = action === 'resume' ? resumeBody(decisions) : planBody(action, from, edited)
   const {
     value: plan,
     problem,
     busy,
-  } = useFormResult(`${detail.runId} ${JSON.stringify(body)}`, (signal) =>
-    call('POST /runs/{run}/plan', { params: { run: detail.runId }, body, signal }),
+  } = useFormResult(`${detail.runId} ${JSON.stringify(body)}`, async (signal) =>
+    isUnnamed ? undefined : call('POST /runs/{run}/plan', { params: { run: detail.runId }, body, signal }),
   )
   // the plan leaves out tasks that are already decided, but the form still shows them
   const orphaned = useRef(new Map<string, OrphanedTask>())
@@ -59,7 +65,15 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
   const decides = action === 'resume' && orphaned.current.size > 0
   const { busy: starting, problem: failure, attempt } = useAction()
   const editedTask = query.get('edit') ?? undefined
-  const names = detail.tasks.map(({ name }) => [name] as const)
+  // the detail of a flow has no steps
+  const step = useResource(
+    `step ${editedTask}`,
+    async (signal) =>
+      detail.flow && editedTask !== undefined
+        ? call('GET /runs/{run}/tasks/{task}', { params: { run: detail.runId, task: editedTask }, signal })
+        : undefined,
+    { live: false },
+  )
   const isUnchanged =
     action === 'fork' && Object.keys(edited.inputs).length === 0 && Object.keys(edited.outputs).length === 0
 
@@ -74,7 +88,7 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
     })
   return (
     <Dialog title={titles[action]} onClose={onClose} wide>
-      <p class="soft">{descriptions[action]}</p>
+      <p class="soft">{(detail.flow ? flowDescriptions : descriptions)[action]}</p>
       <div class={action === 'resume' && !decides ? 'action-form is-plain' : 'action-form'}>
         {decides && (
           <OrphanDecisions
@@ -86,9 +100,10 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
         )}
         {action !== 'resume' && (
           <div class="form">
-            {action === 'replay' && <SelectField label="From task" value={from} options={names} onChange={setFrom} />}
+            {action === 'replay' && <StartField detail={detail} from={from} onChange={setFrom} />}
             <Edits
               detail={detail}
+              tasks={step.value ? [step.value] : detail.tasks}
               edited={edited}
               onChange={setEdited}
               outputs={action === 'fork'}
@@ -98,8 +113,14 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
         )}
         <section class="plan" aria-label="Plan" aria-busy={busy}>
           <h3>What will happen</h3>
-          {isUnchanged ? (
-            <p class="soft">Change an input or an output to see the plan.</p>
+          {isUnnamed ? (
+            <p class="soft">Name a step to see the plan.</p>
+          ) : isUnchanged ? (
+            <p class="soft">
+              {detail.flow && editedTask === undefined
+                ? 'Change an input to see the plan. To change a result, open its step.'
+                : 'Change an input or an output to see the plan.'}
+            </p>
           ) : problem === undefined ? (
             plan ? (
               <PlanTable plan={plan} />
@@ -131,6 +152,35 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
         </button>
       </DialogEnd>
     </Dialog>
+  )
+}
+
+interface StartFieldProps {
+  readonly detail: RunDetail
+  readonly from: string
+  onChange(from: string): void
+}
+
+function StartField({ detail: { tasks, steps }, from, onChange }: StartFieldProps): JSX.Element {
+  if (!steps)
+    return (
+      <SelectField
+        label="From task"
+        value={from}
+        options={tasks.map(({ name }) => [name] as const)}
+        onChange={onChange}
+      />
+    )
+  const names = steps.groups.items.map(({ name, single }) => (single ? name : `${name}[`))
+  return (
+    <>
+      <TextField label="From step" hint="a name, or name[key]" value={from} list="steps" onInput={onChange} />
+      <datalist id="steps">
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
   )
 }
 

@@ -4,17 +4,24 @@ import type { RunDiff, RunSide } from '../../../runs/diff/diff-runs.ts'
 import type { TaskStatus } from '../../../journal/state/state.ts'
 import type { TaskViewStatus } from '../../../runs/status.ts'
 import type { TaskDiff } from '../../../runs/diff/task-diff.ts'
-import { amount, dollars, plural } from '../../../text/words.ts'
+import { namesByGroup } from '../../../journal/paths.ts'
+import { amount, dollars, plural, someNames } from '../../../text/words.ts'
 import { Fact, Status } from '../parts/status.tsx'
 import { Ago, RunTime } from '../parts/time.tsx'
 import { Link, runPath, shortId } from '../routing/router.tsx'
 import { JsonChanges, PromptChanges, StepChanges, TextChanges } from './changes.tsx'
+
+/** A flow may have thousands of steps: how many differing ones are shown, and up to how many equal ones beside them. */
+const mostShown = 100
+const mostEqual = 20
 
 type Diff = Omit<RunDiff, 'toString'>
 
 export function DiffView({ diff }: { readonly diff: Diff }): JSX.Element {
   const { a, b, same, inputs, tasks, order } = diff
   const differing = tasks.filter((task) => task.differences.length > 0)
+  const equal = tasks.filter((task) => task.differences.length === 0)
+  const shown = equal.length > mostEqual ? differing : tasks
   return (
     <div class="diff">
       <div class="sides">
@@ -39,9 +46,15 @@ export function DiffView({ diff }: { readonly diff: Diff }): JSX.Element {
           <p>B: {order.b.join(', ')}</p>
         </section>
       )}
-      {tasks.map((task) => (
+      {shown.slice(0, mostShown).map((task) => (
         <Task key={task.name} task={task} a={a} b={b} />
       ))}
+      {shown.length > mostShown && (
+        <p class="soft">{amount(shown.length - mostShown)} more differ; reprise diff prints all of them.</p>
+      )}
+      {shown.length < tasks.length && (
+        <p class="soft">The same in both: {someNames(namesByGroup(equal.map(({ name }) => name)))}</p>
+      )}
     </div>
   )
 }

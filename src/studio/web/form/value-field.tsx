@@ -44,6 +44,8 @@ interface TextFieldProps {
   readonly hint?: string
   readonly value: string
   readonly class?: string
+  /** The id of a datalist. */
+  readonly list?: string
   onInput(value: string): void
 }
 

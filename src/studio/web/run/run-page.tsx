@@ -24,6 +24,8 @@ import { OrphansBar, RunHead } from './run-head.tsx'
 import { SpendingTab, LineageTab } from './tabs.tsx'
 import { TimelineView } from './timeline-view.tsx'
 import { FlowSteps } from './flow-steps.tsx'
+import type { StepGroup } from '../../../runs/flow-view.ts'
+import type { BarTone } from './timeline-rows.ts'
 import { amount } from '../../../text/words.ts'
 import { useResource } from '../api/resource.ts'
 import { heldAnswers, isHeld } from '../waiting/held-answers.ts'
@@ -218,7 +220,7 @@ function GroupGraph({ detail: { steps } }: GraphProps): JSX.Element {
       <Graph
         tasks={[...groups.values()].map(({ name, after }) => ({ name, context: after }))}
         to={() => withQuery({ tab: undefined })}
-        tone={(name) => ((groups.get(name)?.failed ?? 0) > 0 ? 'bad' : 'good')}
+        tone={(name) => groupTone(groups.get(name))}
       >
         {(name) => (
           <>
@@ -231,6 +233,13 @@ function GroupGraph({ detail: { steps } }: GraphProps): JSX.Element {
       </Graph>
     </>
   )
+}
+
+function groupTone(group: StepGroup | undefined): BarTone {
+  if (!group) return 'quiet'
+  if (group.failed > 0) return 'bad'
+  if (group.waiting > 0) return 'asks'
+  return group.done < group.total ? 'busy' : 'good'
 }
 
 function readTab(name: string | null): Tab {
