@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sqliteStore } from 'reprise/stores'
@@ -225,6 +225,11 @@ test('an added schedule is listed and removed by commands that need no code, and
     /no schedule weekly was added to .*; it has nightly; list all schedules with: npx reprise/,
   )
   assert.equal((await folder.reprise('schedule', 'remove', 'nightly')).code, 0)
+  assert.deepEqual(records(await folder.reprise('schedule', 'list', '--json')), [])
+  await writeFile(join(folder.path, 'crew.ts'), claims)
+  await folder.reprise('schedule', 'add', 'crew.ts', ...cron, ...inputs)
+  const cancelled = await folder.reprise('cancel', 'reprise:schedule:nightly~2', '--yes')
+  assert.equal(cancelled.stderr, 'cancelled run reprise:schedule:nightly~2, which ends the schedule\n')
   assert.deepEqual(records(await folder.reprise('schedule', 'list', '--json')), [])
 })
 

@@ -125,6 +125,20 @@ test('a scheduled flow is queued with the inputs that its schema has parsed', as
   assert.equal((await flow.run('nightly@2026-10-24T00:00:00Z').result()).output, 'roofs 2')
 })
 
+test('a schedule whose run was imported says that workers leave it alone', async () => {
+  const { store } = stopped()
+  const crew = reports(store)
+  await addSchedule(crew, nightly)
+  const to = await openRuns(stopped().store)
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'schedule.jsonl')
+  await (await openRuns(store)).run('reprise:schedule:nightly').export(path)
+  await to.import(path)
+  assert.match((await only(to)).problem ?? '', /nightly was imported, and workers leave it alone until it is requeued/)
+  await to.run('reprise:schedule:nightly').requeue()
+  assert.equal((await only(to)).problem, undefined)
+})
+
 test('times missed while no worker ran are made up by one run, that of the first of them', async () => {
   const { store, to } = stopped()
   const crew = reports(store)

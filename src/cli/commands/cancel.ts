@@ -5,6 +5,7 @@ import { rowStatus } from '../../runs/summary.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { noteRun, findRunToEnd } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
+import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { canAsk, confirm } from '../input/ask-line.ts'
 
@@ -41,7 +42,8 @@ async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
   const cancelled = (await runs.store.row(run))?.status === 'cancelled'
   if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })
   const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`
-  const next = commands.advice({ type: cancelled ? 'refresh' : 'show', runId: run })
-  terminal.err.line(`${done}; ${next}`)
+  // the code of a schedule that was added is inside Reprise, so nothing can be made from its run
+  if (cancelled && isScheduleCrew(crew)) terminal.err.line(`${done}, which ends the schedule`)
+  else terminal.err.line(`${done}; ${commands.advice({ type: cancelled ? 'refresh' : 'show', runId: run })}`)
   return exitCodes.done
 }

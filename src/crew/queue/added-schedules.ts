@@ -152,9 +152,14 @@ export async function addedSchedules(store: Store): Promise<AddedSchedule[]> {
   const found: AddedSchedule[] = []
   for (const { row, record } of await activeSchedules(store)) {
     const { status, why } = await summarize(store, row, { unpriced: true })
-    const sleeps = readSummary(row).suspended?.reason === 'sleeping'
+    const { suspended, imported } = readSummary(row)
+    const sleeps = suspended?.reason === 'sleeping'
     const isLate = now - Date.parse(record.next) > lateMs
-    const late = isLate ? 'its time has passed, and no worker has queued the run' : undefined
+    const late = imported
+      ? `run ${row.run} was imported, and workers leave it alone until it is requeued`
+      : isLate
+        ? 'its time has passed, and no worker has queued the run'
+        : undefined
     const problem = status === 'failed' || (status === 'stopped' && !sleeps) ? (why ?? status) : late
     found.push({ ...listed(record), keptBy: row.run, last: await lastRun(store, record), problem })
   }
