@@ -45,7 +45,7 @@ export const answerCommand: Command<AnswerOptions> = {
       .option('--input <json>', 'call the tool with this input instead, for approve')
       .option('--feedback <text>', 'what to improve, for revise')
       .option('--output <json>', 'use this output instead, for replace')
-      .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600')
+      .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600,steps=20000')
       .option(
         '--value <value>',
         'the value, for answer, which it implies: JSON, or text where the question takes a text',

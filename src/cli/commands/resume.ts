@@ -30,7 +30,7 @@ export const resumeCommand: Command<ResumeCommandOptions> = {
         'execute a failed step of a flow again, or failed for all of them (repeatable)',
         collect,
       )
-      .option('--budget <limits>', 'replaces a budget that is used up: tokens=50000,cost=2.5,seconds=600'),
+      .option('--budget <limits>', 'replaces a budget that is used up: tokens=50000,cost=2.5,seconds=600,steps=20000'),
   examples: ['reprise resume latest --file claims.ts'],
   action: resume,
 }

@@ -38,7 +38,7 @@ import { limitProblem } from '../../read/questions.ts'
 import { RepriseError } from '../../base/errors.ts'
 
 export const limitCheck: Check<Limit> = {
-  expected: '`{ tokens, cost, seconds }`',
+  expected: '`{ tokens, cost, seconds, steps }`',
   read(what, value) {
     const problem = limitProblem(value)
     if (problem !== undefined) throw new RepriseError('OPTION_INVALID', `${what} ${problem}`)
@@ -47,7 +47,7 @@ export const limitCheck: Check<Limit> = {
 }
 
 const crewLimitCheck: Check<Limit> = {
-  ...limitCheck,
+  expected: '`{ tokens, cost, seconds }`',
   read(what, value) {
     const limit = limitCheck.read(what, value)
     if (limit.steps === undefined) return limit
