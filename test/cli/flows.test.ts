@@ -199,9 +199,8 @@ describe('on the command line, a flow', () => {
     assert.match((await folder.reprise('show', 'r3')).stdout, /edited {5}c0 {2}\{"paid":"x"\}/)
     assert.match(
       (await folder.reprise('replay', '--run', 'r1', '-t', 'pays')).stderr,
-      /error: run r1 has no task "pays"; it has list, pay\[c0\], pay\[c1\], sure\n/,
+      /error: run r1 has no step pays; it has list, pay\[c0\], pay\[c1\], sure\n/,
     )
-    assert.match((await folder.reprise('run', '--through', 'list')).stderr, /error: flow pays has no tasks/)
   })
 
   test('has one row for the keys of a name, in plans, lists of names and differences', async () => {
