@@ -158,6 +158,25 @@ describe('the budget of a flow', () => {
     await assert.rejects(work.resume('r'), /enough/)
     assert.throws(() => new Crew({ name: 'c', tasks: crewTasks(), budget: { steps: 1 } }), /which only flows count/)
   })
+
+  test('of steps is not exceeded by steps that begin at once', async () => {
+    let calls = 0
+    const work = new Flow({
+      name: 'wide',
+      store: newStore(),
+      logger: quiet,
+      concurrency: 8,
+      budget: { steps: 5 },
+      run: (flow) =>
+        Promise.all(
+          Array.from({ length: 20 }, (_, key) => flow.step('do', { key, effect: 'read' }, () => void (calls += 1))),
+        ),
+    })
+    assert.match(String(await work.kickoff({ id: 'r' })), /The run has used 5 of 5 steps/)
+    assert.equal(calls, 5)
+    assert.equal((await work.resume('r', { budget: { steps: 20 } })).status, 'completed')
+    assert.equal(calls, 20)
+  })
 })
 
 const crewTasks = () => [new Task({ name: 'a', effect: 'read', run: () => 1 })] as const

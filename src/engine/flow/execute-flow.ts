@@ -60,12 +60,17 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
   const waiting = new Set<StepCall>()
   const completed: TaskDefinition[] = []
   let slots = crew.concurrency
+  /** How many steps the run has begun: also those whose start is not recorded yet. */
+  const fresh = new Set<string>()
+  const before = state.steps
+  const begun = (): number => before + fresh.size
   /** The budget of steps is used up. */
   let isBlocked = false
 
   const begin = (call: StepCall): void => {
     const needsSlot = !('wait' in call.work)
     if (needsSlot) slots -= 1
+    if (isNew(state, call)) fresh.add(call.name)
     delete call.dueAt
     const stop = (call.stop = new AbortController())
     call.seen = {
@@ -132,7 +137,7 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
           const needsSlot = !('wait' in call.work)
           isFull ||= needsSlot && slots <= 0
           const lacksSlot = needsSlot && isFull
-          if (!lacksSlot) isBlocked = !(await mayBegin(life, call))
+          if (!lacksSlot) isBlocked = !(await mayBegin(life, call, begun()))
           if (lacksSlot || isBlocked) pending.push(call)
           else begin(call)
         }
@@ -165,18 +170,22 @@ function isReached({ calls }: Pass, { tasks, through }: RunState): boolean {
 const defaultSteps = 10_000
 
 /** Whether the budget allows another step. If it is used up, asks a person to raise it. */
-async function mayBegin(life: Life, { name }: StepCall): Promise<boolean> {
+async function mayBegin(life: Life, call: StepCall, begun: number): Promise<boolean> {
   const { state, crew } = life
   for (;;) {
     const limit = { ...(state.budget ?? crew.budget) }
     const steps = limit.steps ?? defaultSteps
-    if (state.steps < steps || (state.tasks.get(name)?.attempts.length ?? 0) > 0) return true
+    if (begun < steps || !isNew(state, call)) return true
     const failing = stepLimitFailure(state)
     if (failing !== undefined) throw failureByPerson(state.run, failing)
-    const words = `${state.steps.toLocaleString('en')} of ${steps.toLocaleString('en')} steps`
+    const words = `${begun.toLocaleString('en')} of ${steps.toLocaleString('en')} steps`
     const reached = new LimitReached(state.run, { ...limit, steps }, state.spent, words)
-    if (!(await askToRaise(life, attemptPath(name, 1), reached))) return false
+    if (!(await askToRaise(life, attemptPath(call.name, 1), reached))) return false
   }
+}
+
+function isNew({ tasks }: RunState, { name }: StepCall): boolean {
+  return (tasks.get(name)?.attempts.length ?? 0) === 0
 }
 
 /** Decides what to do about a requested step: deliver what is recorded, continue it, or execute it. */
