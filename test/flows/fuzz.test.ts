@@ -2,7 +2,7 @@
 // again. With REPRISE_FLOW_SEED and REPRISE_FLOW_RUNS, other histories are played, and as many as wanted.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -40,6 +40,11 @@ describe('flows with random histories', () => {
       rmSync(folder, { recursive: true, force: true })
     }
   })
+})
+
+test('every planted defect of flows changes a place in the source', () => {
+  for (const [defect, { file, before }] of Object.entries({ ...orderMutants, ...otherMutants }))
+    assert.ok(readFileSync(join(import.meta.dirname, '../..', file), 'utf8').includes(before), defect)
 })
 
 describe('the random histories of flows detect that', () => {

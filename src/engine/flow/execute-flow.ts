@@ -1,35 +1,24 @@
 // Executes a flow: calls its function, executes the steps that it requests, and gives it their results. Nothing starts
 // while a result can be delivered, so that each step is requested after the same results in every process. An edit
 // begins a new pass, in which the function is called again.
-import { RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
-import { readJson, throughJson, type Json } from '../../journal/json.ts'
-import { attemptPath, nextRunId } from '../../journal/paths.ts'
+import { attemptPath } from '../../journal/paths.ts'
 import type { NewEntry } from '../../journal/entries.ts'
-import type { RunState, TaskState } from '../../journal/state/state.ts'
-import { activeChildren } from '../../journal/state/tally.ts'
-import { namesWords } from '../../text/words.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { isSettled } from '../../journal/state/steps.ts'
 import type { FlowDefinition, TaskDefinition } from '../definition.ts'
-import { readRun } from '../../read/read-run.ts'
-import { lastRun } from '../../read/row-summary.ts'
-import { parseValue } from '../../schema/answer-schema.ts'
-import { cancelChild, drainInbox, post } from '../inbox/inbox.ts'
+import { drainInbox } from '../inbox/inbox.ts'
 import type { Life } from '../life.ts'
 import { askToRaise, LimitReached, stepLimitFailure } from '../limits/budget.ts'
 import { isTimeUp, unlessAborted } from '../limits/time.ts'
-import { queueRun } from '../run/create-run.ts'
-import { callAfterKickoff, callOnStep, callTaskCallbacks } from '../run/after-task.ts'
-import { withFailedTask } from '../run/end-run.ts'
-import { childrenToContinue, suspension } from '../run/suspension.ts'
-import { inheritanceEntry } from '../plan/inheritance.ts'
+import { callOnStep, callTaskCallbacks } from '../run/after-task.ts'
+import { childrenToContinue } from '../run/suspension.ts'
 import { failureByPerson } from '../task/fail-task.ts'
-import { isSettled } from '../../journal/state/steps.ts'
-import { Misfit, oldName, startPass, stepError, type NextInputs, type Pass, type StepCall } from './pass.ts'
+import { admit, deliver } from './admit-step.ts'
+import { continueAgain, finish, flowFailure, flowSuspension } from './end-flow.ts'
 import { executeStep } from './execute-step.ts'
-import { endOfWait, questionOf } from './wait.ts'
-
-/** After this many executions because of changed inputs, the inputs probably contain the time or a random number. */
-const restartLimit = 3
+import { startPass, type Pass, type StepCall } from './pass.ts'
+import { questionOf } from './wait.ts'
 
 /** How long a process waits for the end of a sleep, instead of suspending the run. */
 const lingerMs = 60_000
@@ -188,67 +177,6 @@ function isNew({ tasks }: RunState, { name }: StepCall): boolean {
   return (tasks.get(name)?.attempts.length ?? 0) === 0
 }
 
-/** Decides what to do about a requested step: deliver what is recorded, continue it, or execute it. */
-async function admit(life: Life, pass: Pass, call: StepCall, pending: StepCall[]): Promise<void> {
-  const { state } = life
-  const { name } = call
-  const old = oldName(state, pass, call)
-  if (old !== undefined) await life.append([{ type: 'task.renamed', path: old, to: name }])
-  const entry = 'wait' in call.work ? undefined : await inheritanceEntry(life, call.work)
-  if (entry) await life.append([{ ...entry, after: call.after }])
-  const step = state.tasks.get(name)
-  const reasons = step ? pass.whyStale(call, step, 'inputs') : []
-  if (step && reasons.length > 0) await restart(life, step, reasons)
-  else if (step && isSettled(step)) return pass.settle(call)
-  if (step?.settled) pass.hold(call)
-  pending.push(call)
-}
-
-/** Gives up the record of a step whose inputs have changed, so that it is executed again. */
-async function restart(life: Life, step: TaskState, because: readonly string[]): Promise<void> {
-  const { state, crew, engine, tree, options } = life
-  const details = { runId: state.run, task: step.name }
-  const why = because.join('; ')
-  if (options.changed === 'refuse')
-    throw new RepriseError('DEFINITION_CHANGED', `step ${step.name} has changed since it was recorded: ${why}`, details)
-  const { restarts = [] } = step
-  if (restarts.filter((seq) => seq > (state.touched ?? 0)).length >= restartLimit) {
-    const words = `step ${step.name} was executed ${restartLimit + 1} times, because each time ${why}; does its input contain the time, or a random number? use flow.now(), flow.random() or flow.uuid()`
-    throw new RepriseError('DEFINITION_CHANGED', words, details)
-  }
-  for (const child of activeChildren(state, step.name)) await cancelChild(engine, tree, child.run)
-  crew.logger.warn(`run ${state.run}: step ${step.name} is executed again: ${why}`)
-  await life.append([{ type: 'task.invalidated', path: step.name, because }])
-}
-
-/** Gives the function the result of a settled step, once that is on disk. */
-async function deliver(life: Life, pass: Pass, call: StepCall, pending: StepCall[]): Promise<void> {
-  const { state } = life
-  await life.ready()
-  const step = state.tasks.get(call.name) as TaskState
-  if (step.status === 'failed' && step.error) {
-    pass.deliver(step)
-    return call.reject(stepError(state.run, call.name, step.error))
-  }
-  const { raw = '', structured = false } = step.output ?? {}
-  let value: unknown
-  try {
-    value = step.timedOut ? undefined : await call.read(raw, structured, step)
-  } catch (error) {
-    if (!(error instanceof Misfit)) throw error
-    if (step.source === 'edited') {
-      const words = `the value that a person gave does not fit its schema: ${error.message}; edit it again`
-      throw new RepriseError('INPUT_INVALID', words, { runId: state.run, task: step.name })
-    }
-    await restart(life, step, [`its result no longer fits its schema: ${error.message}`])
-    pass.hold(call)
-    pending.push(call)
-    return
-  }
-  pass.deliver(step)
-  call.resolve(value)
-}
-
 /** Returns the waiting steps that can go on. */
 async function toContinue(life: Life, waiting: ReadonlySet<StepCall>): Promise<StepCall[]> {
   const { state, engine } = life
@@ -306,94 +234,4 @@ async function waitOutside(life: Life): Promise<void> {
     true,
   )
   await waker.wait(signal)
-}
-
-/** Returns the entry that suspends a run whose steps all wait. */
-async function flowSuspension(life: Life, waiting: ReadonlySet<StepCall>): Promise<NewEntry> {
-  const { state } = life
-  const calls = [...waiting]
-  const times = calls.flatMap(({ name }) => endOfWait(state, name) ?? [])
-  const entry = await suspension(
-    life,
-    calls.map(({ name }) => name),
-    times,
-  )
-  if (entry.type !== 'run.suspended' || entry.reason !== 'parent') return entry
-  if (calls.some(({ work }) => 'wait' in work && work.wait === 'event')) return { ...entry, reason: 'events' }
-  // also until a failed step is tried again
-  return times.length > 0 ? { ...entry, reason: 'sleeping' } : entry
-}
-
-/** Ends what is in progress after the function has returned, and returns the entry that completes the run. */
-async function finish(
-  life: Life,
-  pass: Pass,
-  value: unknown,
-  running: ReadonlyMap<StepCall, Promise<void>>,
-): Promise<NewEntry & { readonly type: 'run.completed' }> {
-  const { state, crew, signal, engine, tree } = life
-  const json = value === undefined ? undefined : throughJson(value, crew.name)
-  if (json?.ok === false) {
-    const words = `flow ${crew.name} returned something that is not JSON: ${json.path} is ${json.found}`
-    throw new RepriseError('TASK_FAILED', words, { runId: state.run })
-  }
-  const schema = crew.flow?.schema
-  const read = schema ? await unlessAborted(parseValue(schema, json?.value ?? null), signal) : undefined
-  if (read?.ok === false) {
-    const words = `flow ${crew.name} returned something that does not fit its output: ${read.reason}`
-    throw new RepriseError('OUTPUT_REFUSED', words, { runId: state.run })
-  }
-  // a `once` call is not stopped: whether it happened would be unknown
-  for (const { work, stop } of running.keys())
-    if ('wait' in work || work.code?.effect !== 'once') stop?.abort(new Error('the function of the flow has returned'))
-  await Promise.allSettled(running.values())
-  signal.throwIfAborted()
-  if (life.failure) throw life.failure.error
-  for (const name of pass.calls.keys())
-    for (const child of activeChildren(state, name)) await cancelChild(engine, tree, child.run)
-  await unlessAborted(callAfterKickoff(life, json?.value), signal)
-  const left = pass.unrequested()
-  if (left.length > 0) {
-    const words = `run ${state.run}: recorded and no longer requested by flow ${crew.name}: ${namesWords(left)}`
-    crew.logger.warn(words)
-  }
-  return { type: 'run.completed', ...defined({ value: json?.value }), ...(left.length > 0 ? { left } : {}) }
-}
-
-/**
- * Creates the run that continues this one, unless an earlier process has, with the events that this run has not
- * received. Returns its id.
- */
-async function continueAgain(life: Life, inputs: NextInputs): Promise<string> {
-  const { state, crew, engine } = life
-  const run = nextRunId(state.run)
-  const origin = { previous: state.run, ...defined({ module: state.module }) }
-  const events = [...state.events.values()].map(({ seq, name, raw, id = `${state.run} ${seq}`, by }) => {
-    return { name, value: readJson(raw) as Json, id, ...defined({ by }) }
-  })
-  const entries = events.map((event): NewEntry => ({ type: 'event.received', ...event }))
-  await life.ready()
-  if (await queueRun(engine, crew, { run, ...inputs, priority: state.priority, origin, entries })) return run
-  const { state: next } = await readRun(engine.store, run)
-  if (next.previous !== state.run) {
-    const words = `flow.again continues as run ${run}, but another run has that id; delete it, or resume this run elsewhere`
-    throw new RepriseError('RUN_EXISTS', words, { runId: run })
-  }
-  // events that came after an earlier process had created it; it may be over by now
-  for (const event of events.filter(({ id }) => !next.eventIds.has(id))) {
-    try {
-      await post(engine, await lastRun(engine.store, run), { type: 'event', ...event })
-    } catch (error) {
-      if (!RepriseError.isInstance(error) || error.code !== 'RUN_ENDED') throw error
-      crew.logger.warn(`run ${state.run}: event ${event.name} is not received: ${error.facts}`)
-    }
-  }
-  return run
-}
-
-/** Returns the error with which the run fails, and notes which steps a resume executes again. */
-function flowFailure(life: Life, pass: Pass, error: unknown): unknown {
-  life.failedSteps = pass.openFailures(error)
-  const step = pass.stepOf(error)
-  return step === undefined ? error : withFailedTask(error, step)
 }

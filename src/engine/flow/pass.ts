@@ -207,7 +207,7 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
     next(running) {
       const first = settled[head]
       const isEarlier = (other: StepCall): boolean => placeOf(other) < (first?.place ?? 0)
-      if (!first || [...held].some(isEarlier) || [...running.keys()].some(isEarlier)) return undefined
+      if (!first || held.values().some(isEarlier) || running.keys().some(isEarlier)) return undefined
       head += 1
       return first.call
     },

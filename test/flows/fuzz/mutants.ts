@@ -6,6 +6,7 @@ export interface Mutant {
 }
 
 const pump = 'src/engine/flow/execute-flow.ts'
+const admission = 'src/engine/flow/admit-step.ts'
 const pass = 'src/engine/flow/pass.ts'
 
 /** Those about the order in which a flow receives its results. */
@@ -40,7 +41,7 @@ export const otherMutants: { readonly [defect: string]: Mutant } = {
     after: '',
   },
   'a result is delivered before it is on disk': {
-    file: pump,
+    file: admission,
     before: '  await life.ready()\n  const step = state.tasks.get(call.name) as TaskState\n',
     after: '  const step = state.tasks.get(call.name) as TaskState\n',
   },
@@ -66,8 +67,8 @@ export const otherMutants: { readonly [defect: string]: Mutant } = {
   },
   'a changed input makes nothing stale': {
     file: pass,
-    before: 'const inputs = explainChange(inputFields(before.fingerprint), inputFields(today))',
-    after: 'const inputs = explainChange(inputFields(today), inputFields(today))',
+    before: 'explainChange(fields(before.fingerprint), fields(today))',
+    after: 'explainChange(fields(today), fields(today))',
   },
   'a changed result makes no step without an input stale': {
     file: pass,
