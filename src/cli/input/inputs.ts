@@ -119,7 +119,7 @@ export function parseOutput(task: OutputTarget, text: string, what: string): unk
   }
 }
 
-/** Parses `tokens=50000,cost=2.5,seconds=600,steps=20000`, or some of these. Throws a UsageError that names the option. */
+/** Parses `tokens=50000,cost=2.5,seconds=600,steps=20000`, or some of these. Throws a UsageError with the option. */
 export function readLimit(what: string, text: string): Limit {
   const pairs = text.split(',').map((pair): [string, number | string] => {
     const [, name = pair, value = ''] = /^([^=]*)=(.*)$/.exec(pair.trim()) ?? []
