@@ -3,7 +3,6 @@
 // body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Crew } from '../crew/crew.ts'
-import { howToSchedule } from '../crew/verbs/enqueue.ts'
 import type { Store } from '../stores/store.ts'
 import { RepriseError } from '../base/errors.ts'
 import { packageVersion } from './package-version.ts'
@@ -107,9 +106,6 @@ export function studio(options: StudioOptions = {}): Studio {
       const allow = endpoints.map((endpoint) => patternOf(endpoint).method).join(', ')
       throw new StudioProblem('METHOD_REFUSED', `${req.method} is not allowed for this path; use ${allow}`, { allow })
     })
-  api.all('/crews/:crew/schedules/*', () => {
-    throw notFound(`the studio adds no schedules: ${howToSchedule}`)
-  })
   api.notFound(() => problemResponse(notFound('the API has no such path')))
   api.onError((error) => problemResponse(error))
 

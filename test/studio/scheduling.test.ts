@@ -1,4 +1,4 @@
-// Schedules in the API: all are listed; those in the store can be removed, and none can be set.
+// Schedules in the API: all are listed; those in the store can be added and removed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Crew } from 'reprise'
@@ -50,6 +50,28 @@ test('a studio without code knows no schedules, but shows and cancels the run th
   assert.equal((await crew.run(run?.runId ?? '').view()).status, 'cancelled')
 })
 
+test('a schedule is added to the store with the code of its crew, and refused with what is wrong', async () => {
+  const store = memoryStore()
+  await using crew = claims(store)
+  await using studio = await served({ crews: [crew], by: 'Grace' })
+  const body = { name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }
+  const added = await studio.post('POST /crews/{crew}/schedules', '/crews/claims/schedules', body)
+  assert.deepEqual([added.name, added.crew, added.timezone], ['nightly', 'claims', 'Europe/Berlin'])
+  assert.deepEqual(
+    (await studio.get('GET /schedules', '/schedules')).added.map(({ name }) => name),
+    ['nightly'],
+  )
+  for (const [wrong, message] of [
+    [{}, /already has a schedule nightly/],
+    [{ name: 'x', cron: '61 * * * *' }, /cron of schedule "x" of crew claims is "61 \* \* \* \*"/],
+    [{ name: 'x', inputs: {} }, /notes/],
+  ] as const) {
+    const problem = await problemOf(await studio.send('/crews/claims/schedules', posted({ ...body, ...wrong })))
+    assert.equal(problem.status, 400, problem.message)
+    assert.match(problem.message, message)
+  }
+})
+
 test('schedules in the store are listed and removed without code, and no other list has their runs', async () => {
   const store = memoryStore()
   await using crew = claims(store)
@@ -70,18 +92,4 @@ test('schedules in the store are listed and removed without code, and no other l
   assert.deepEqual(await list(), [])
   const { status, code } = await problemOf(await studio.send('/schedules/nightly/remove', posted({})))
   assert.deepEqual([status, code], [404, 'RUN_NOT_FOUND'])
-})
-
-test('setting or ending a schedule of a crew in the studio is refused with what to do instead', async () => {
-  await using studio = await served({ crews: [await nightlyClaims()] })
-  for (const path of ['', '/plan', '/nightly/end']) {
-    const { status, code, message } = await problemOf(
-      await studio.send(`/crews/claims/schedules${path}`, posted({ cron: '@daily' })),
-    )
-    assert.deepEqual([status, code], [404, 'NOT_FOUND'])
-    assert.match(
-      message,
-      /^the studio adds no schedules: .* call crew\.schedule\(.* add one to the store by the command line .*docs\/guides\/workers\.md/,
-    )
-  }
 })

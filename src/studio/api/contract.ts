@@ -118,6 +118,8 @@ export interface Responses {
 
   /** Responds as soon as the run is stored. The events of the run report its progress. */
   'POST /crews/{crew}/runs': StartedRun
+  /** Adds a schedule to the store. NO_CODE (409) if the code of the crew isn't loaded, OPTION_INVALID (400). */
+  'POST /crews/{crew}/schedules': AddedScheduleView
   /** Without the code of the crew, or with `how: 'queue'`, a worker executes the run, otherwise the studio does. */
   'POST /runs/{run}/resume': StartedRun
   'POST /runs/{run}/replay': StartedRun
@@ -155,6 +157,7 @@ interface Bodies {
   'POST /crews/{crew}/plan': Requests.KickoffBody
   'POST /runs/{run}/plan': Requests.PlanBody
   'POST /crews/{crew}/runs': Requests.StartBody
+  'POST /crews/{crew}/schedules': Requests.ScheduleBody
   'POST /runs/{run}/resume': Requests.ResumeBody
   'POST /runs/{run}/replay': Requests.ReplayBody
   'POST /runs/{run}/fork': Requests.ForkBody

@@ -100,6 +100,19 @@ export const startFields = {
 } as const
 export type StartBody = FieldValues<typeof kickoffFields & typeof startFields>
 
+export const scheduleFields = {
+  name: {
+    type: 'string',
+    description: 'Name of the schedule, with which its run ids begin. Default: that of the crew.',
+  },
+  cron: { type: 'string', description: 'Such as `0 2 * * *` or `@daily`.', isRequired: true },
+  timezone: { type: 'string', description: 'Such as Europe/Berlin. Default: UTC.' },
+  inputs: { type: 'object', additionalProperties: {}, description: 'Inputs by name, the same for each run.' },
+  priority: { type: 'string', enum: ['low', 'normal', 'high'] },
+  by: { type: 'string', description: 'Name of the person who does this.' },
+} as const
+export type ScheduleBody = FieldValues<typeof scheduleFields>
+
 export const decisionFields = {
   renamed: {
     type: 'object',

@@ -13,12 +13,18 @@ import { readExecution, type Holder } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { CrewAgent, CrewTask, CrewView, QueueView, ScheduleView } from '../api/contract.ts'
-import { cancelFields, crewFilter } from '../api/requests.ts'
+import { addSchedule } from '../../crew/queue/added-schedules.ts'
+import { cancelFields, crewFilter, scheduleFields } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { findShownCrew, type LoadedCrew, type ShownCrew, type StudioContext } from '../context.ts'
+import { findCrew, findShownCrew, type LoadedCrew, type ShownCrew, type StudioContext } from '../context.ts'
 
 export const crewRoutes: Routes<
-  'GET /crews' | 'GET /crews/{crew}' | 'GET /queue' | 'GET /schedules' | 'POST /schedules/{schedule}/remove'
+  | 'GET /crews'
+  | 'GET /crews/{crew}'
+  | 'GET /queue'
+  | 'GET /schedules'
+  | 'POST /crews/{crew}/schedules'
+  | 'POST /schedules/{schedule}/remove'
 > = {
   'GET /crews': {
     summary: 'List the crews whose code is loaded',
@@ -44,6 +50,15 @@ export const crewRoutes: Routes<
     async handle({ context, query: { crew } }) {
       const added = (await context.runs.schedules()).filter((one) => crew === undefined || one.crew === crew)
       return { schedules: await scheduleList(context, crew), added }
+    },
+  },
+  'POST /crews/{crew}/schedules': {
+    summary: 'Add a schedule to the store',
+    role: 'act',
+    body: scheduleFields,
+    async handle({ context, param, body, by }) {
+      const { by: _, ...options } = body
+      return addSchedule(findCrew(context, param('crew')).crew, options, defined({ by }))
     },
   },
   'POST /schedules/{schedule}/remove': {

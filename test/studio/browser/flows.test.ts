@@ -130,4 +130,21 @@ describe('the page of a flow', { skip, timeout: 240_000 }, () => {
     ])
     assert.deepEqual(window.problems, [])
   })
+
+  test('is put on a schedule, which is listed and removed', async () => {
+    const flow = payments()
+    await using studio = await openStudio({ crews: [flow] })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await window.go('/crews/payments')
+    await page.getByLabel('count').fill('1')
+    await page.getByLabel('Execute').selectOption('schedule')
+    await page.getByLabel('Times').fill('0 2 * * *')
+    await page.getByLabel('Time zone').fill('Europe/Berlin')
+    await page.getByLabel('Name').fill('nightly')
+    await page.getByRole('button', { name: 'Add schedule' }).click()
+    await window.until('.schedules', /nightly\s*Remove\s*0 2 \* \* \* Europe\/Berlin/)
+    await page.getByRole('button', { name: 'Remove' }).click()
+    assert.deepEqual(window.problems, [])
+  })
 })

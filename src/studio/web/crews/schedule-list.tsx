@@ -38,8 +38,8 @@ export function ScheduleList({ resource, crews = false }: ListProps): JSX.Elemen
   if (schedules.length + added.length === 0)
     return (
       <p class="soft">
-        None. Declare schedules in code: <code>crew.schedule({'{ cron, inputs }'})</code>, or add one by the command
-        line: <code>npx reprise schedule add</code>
+        None. Declare schedules in code: <code>crew.schedule({'{ cron, inputs }'})</code>, or add one on the page of a
+        crew, or by <code>npx reprise schedule add</code>
       </p>
     )
   return (
