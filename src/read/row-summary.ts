@@ -184,16 +184,11 @@ export function runMoved(run: string, { to }: Move): RepriseError {
   return new RepriseError('RUN_MOVED', words, { runId: run, next: { type: 'requeue', runId: run } })
 }
 
-/** Returns the row of the newest of the runs that continue a run of a flow, or of the run itself. */
-export async function lastRow(store: Store, run: string): Promise<RunRow | undefined> {
-  const row = await store.row(run)
-  const next = row && readSummary(row).next
-  return (next === undefined ? undefined : await lastRow(store, next)) ?? row
-}
-
 /** Returns the id of the newest of the runs that continue a run of a flow, or of the run itself. */
 export async function lastRun(store: Store, run: string): Promise<string> {
-  return (await lastRow(store, run))?.run ?? run
+  const row = await store.row(run)
+  const next = row && readSummary(row).next
+  return next === undefined ? run : lastRun(store, next)
 }
 
 // Checks of run ids from callers and exported files.

@@ -201,6 +201,8 @@ describe('a message', () => {
     assert.equal((await conversation.send('two', { id: 'm2' })).turn, 2)
     assert.equal(model.calls.length, 3)
     await assert.rejects(conversation.send('other', { id: 'm2' }), { code: 'INPUTS_DIFFER' })
+    const both = await Promise.allSettled(['x', 'y'].map((text) => conversation.send(text, { id: 'm4' })))
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   })
 
   test('that is sent during a turn waits for its end', async () => {
@@ -249,13 +251,12 @@ describe('a message', () => {
     for (const text of ['a', 'b', 'c']) assert.equal(String(await conversation.send(text)), `re ${text}`)
   })
 
-  test('is answered by a worker, though everything happens in the same millisecond', { timeout: 60_000 }, async (t) => {
-    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2031, 4, 6) })
-    const { chat: served, store } = talker({ workers: true }, [echo])
-    const conversation = talker({ workers: true, store }).chat.conversation('c')
-    const answers = ['a', 'b'].map((text) => conversation.send(text))
+  test('is answered by a worker, however much happens in one millisecond', async (context) => {
+    context.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    const { chat: served, store } = talker({ workers: true, turnsPerRun: 2 }, [echo])
     await using _ = await startWorker([served], { pollSeconds: 0.02 })
-    assert.deepEqual((await Promise.all(answers)).map(String), ['re a', 're b'])
+    const conversation = talker({ workers: true, store }).chat.conversation('c')
+    for (const text of ['a', 'b', 'c']) assert.equal(String(await conversation.send(text)), `re ${text}`)
   })
 })
 
@@ -289,6 +290,7 @@ describe('stopping a turn', () => {
   test('leaves its message without an answer, and the conversation goes on', async () => {
     const store = newStore()
     const conversation = hanging(store).conversation('c')
+    assert.equal(await conversation.stop(), false)
     await conversation.send('a')
     assert.equal(await conversation.stop(), false)
     const second = conversation.send('b')

@@ -144,6 +144,35 @@ describe('the client of the AI SDK in a conversation', () => {
     assert.equal(told(client).at(-1), 'assistant: re thanks')
   })
 
+  test('that approves in a page which is behind answers no other question, and gets the answer that there is', async () => {
+    const paid: string[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      approval: true,
+      input: z.object({ sum: z.string() }),
+      run: ({ sum }) => paid.push(sum) && 'paid',
+    })
+    const calls = ['5', '5000'].map((sum) => ({
+      when: new RegExp(`pay ${sum}$`),
+      calls: [{ tool: 'pay', input: { sum } }],
+    }))
+    const agent = new Agent({ role: 'Clerk', goal: 'Pay', model: scriptedModel([...calls, echo]), tools: [pay] })
+    // each run counts its questions from q1
+    const served = chat(agent, { store: newStore(), logger: quiet, turnsPerRun: 1 })
+    await using server = await loopback(handler(served))
+    const client = page(server.url)
+    await client.sendMessage({ text: 'pay 5' })
+    const behind = page(server.url, structuredClone(client.messages))
+    await client.addToolApprovalResponse({ id: 'q1', approved: true })
+    await until(() => client.status === 'ready' && told(client).at(-1)?.includes('re paid') === true)
+    await client.sendMessage({ text: 'pay 5000' })
+    await behind.addToolApprovalResponse({ id: 'q1', approved: true })
+    await until(() => behind.status === 'ready' && told(behind).at(-1)?.includes('re paid') === true)
+    assert.deepEqual([paid, behind.error], [['5'], undefined])
+    assert.equal((await served.conversation('c')['~turns']()).at(-1)?.status, 'waiting')
+  })
+
   test('gets an error for a turn that fails, and answers after it', async () => {
     await using server = await loopback(handler(talking(scriptedModel([{ when: /bad$/, error: 'no' }, echo]))))
     const client = page(server.url)

@@ -8,10 +8,9 @@ import { openTreeQuestions } from '../../engine/task/children.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { otherCrewError, readRun, readStateIfExists, runNotFoundError } from '../../read/read-run.ts'
-import { checkNewRunId, isWoken, lastRow } from '../../read/row-summary.ts'
+import { checkNewRunId, isWoken, lastRun } from '../../read/row-summary.ts'
 import { waitForRun } from '../result/result.ts'
 import type { Run } from '../run.ts'
-import type { RunRow } from '../../stores/store.ts'
 import { engineFor } from '../open-crew.ts'
 import { wakeRun } from '../queue/dispatcher.ts'
 import { resumeOrFollow } from '../verbs/resume.ts'
@@ -80,7 +79,7 @@ export class Conversation {
    */
   async send(message: string, options: SendMessageOptions = {}): Promise<Reply> {
     const sent = await this['~send'](message, options)
-    return this.#settle(sent, options.signal)
+    return this.#settle(sent, options.signal, undefined, message)
   }
 
   /**
@@ -108,6 +107,7 @@ export class Conversation {
    * was answered first.
    */
   async stop(options: SignedBy = {}): Promise<boolean> {
+    if (!(await (await this.#engine()).store.row(this.id))) return false
     const { state } = await this.#last()
     const turn = turnsOf(state).find(({ status }) => status === 'running' || status === 'waiting')
     if (turn?.turn === undefined) return false
@@ -179,6 +179,21 @@ export class Conversation {
     return turn?.id ?? ''
   }
 
+  /**
+   * Answers a question of a turn. Does nothing if it was answered before, since pages may be old, and requests
+   * repeated. Returns the id of the message of the turn, if there is such a turn.
+   */
+  async '~answerIn'(count: number, question: string, answer: Decision): Promise<string | undefined> {
+    const turn = (await this['~turns']()).find((one) => one.turn === count)
+    if (turn?.status !== 'waiting') return turn?.id
+    try {
+      await this.#chat.run(turn.run).answer(question, answer)
+    } catch (error) {
+      if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
+    }
+    return turn.id
+  }
+
   /** Executes or awaits the turn of a message. `onExecuting` is called when this process begins to execute a run. */
   async '~settle'(id: string, onExecuting: (run: string) => void): Promise<Reply> {
     return this.#settle(id, undefined, onExecuting)
@@ -194,36 +209,34 @@ export class Conversation {
   }
 
   /** Looks a message up in the newest run. The turn is undefined while the message is not recorded yet. */
-  async '~turn'(id: string): Promise<{ readonly turn: Turn | undefined; readonly row: RunRow }> {
-    const { state, row, store } = await this.#last()
-    return { turn: await findTurn(store, state, id), row }
+  async '~turn'(id: string): Promise<{ readonly turn: Turn | undefined; readonly state: RunState }> {
+    const { state, store } = await this.#last()
+    return { turn: await findTurn(store, state, id), state }
   }
 
   get '~chat'(): Chat {
     return this.#chat
   }
 
-  /** Waits until the row of the run has changed. */
-  async '~changed'({ run, ...before }: RunRow, signal?: AbortSignal): Promise<void> {
+  /** Waits until the run has entries that this state lacks. */
+  async '~changed'({ run, seq }: RunState, signal?: AbortSignal): Promise<void> {
     const engine = await this.#engine()
-    // two changes may have the same time
-    const isSame = ({ updatedAt, status, summary }: RunRow): boolean =>
-      updatedAt === before.updatedAt && status === before.status && summary === before.summary
-    await waitForRun(engine, run, async (row) => (isSame(row) ? undefined : true), signal)
+    const look = async (): Promise<true | undefined> => ((await hasMore(engine.store, run, seq)) ? true : undefined)
+    await waitForRun(engine, run, look, signal)
   }
 
   async #engine(): Promise<Engine> {
     return this.#chat['~open'].engine()
   }
 
-  /** The newest run. The row is at most as new as the state. Rejects with RUN_NOT_FOUND. */
-  async #last(): Promise<{ readonly row: RunRow; readonly state: RunState; readonly store: Engine['store'] }> {
+  /** The newest run. Rejects with RUN_NOT_FOUND. */
+  async #last(known = this.id): Promise<{ readonly state: RunState; readonly store: Engine['store'] }> {
     const { store } = await this.#engine()
-    const row = await lastRow(store, this.id)
-    if (!row) throw runNotFoundError(store, this.id)
-    const { state } = await readRun(store, row.run)
+    const { state } = await readRun(store, await lastRun(store, known))
+    // it was continued while it was read
+    if (state.next !== undefined) return this.#last(state.next)
     if (state.crew !== this.#chat.name) throw otherCrewError(state.run, state.crew, this.#chat.name)
-    return { row, state, store }
+    return { state, store }
   }
 
   /** Executes or awaits the turn of a message, and those before it. */
@@ -231,13 +244,16 @@ export class Conversation {
     id: string,
     signal: AbortSignal | undefined,
     onExecuting: (run: string) => void = () => {},
+    said?: string,
   ): Promise<Reply> {
     const { store } = await this.#engine()
-    let executed: RunState | undefined
+    let state: RunState | undefined
     for (;;) {
       signal?.throwIfAborted()
-      const { state, row } = executed ? { state: executed, row: undefined } : await this.#last()
+      state ??= (await this.#last()).state
       const turn = await findTurn(store, state, id)
+      // of two messages with this id that were sent at once, the other one was received
+      if (turn && said !== undefined) sameMessage(this.id, turn, said)
       if (turn?.status === 'answered' || turn?.status === 'stopped')
         return reply(id, turn.turn, turn.status, turn.answer)
       if (turn?.error) throw turn.error
@@ -247,8 +263,8 @@ export class Conversation {
         if (questions.length > 0) return reply(id, turn?.turn, 'waiting', '', questions)
         if (this.#chat.workers) throw notContinued(state)
       }
-      if (this.#chat.workers && row) await this['~changed'](row, signal)
-      else executed = await this.#execute(state.run, signal, onExecuting)
+      if (this.#chat.workers) await this['~changed'](state, signal)
+      state = this.#chat.workers ? undefined : await this.#execute(state.run, signal, onExecuting)
     }
   }
 
@@ -306,7 +322,14 @@ function reply(
 /** Whether the run waits, and nothing that it waits for has arrived. */
 async function isAtRest(store: Engine['store'], state: RunState): Promise<boolean> {
   if (state.status !== 'suspended' && !isEnded(state.status)) return false
-  return !isWoken(state) && (await store.inbox(state.run)).length === 0
+  if (isWoken(state) || (await store.inbox(state.run)).length > 0) return false
+  // a message may have left the inbox for the journal after the state was read
+  return !(await hasMore(store, state.run, state.seq))
+}
+
+async function hasMore(store: Engine['store'], run: string, after: number): Promise<boolean> {
+  for await (const _ of store.read(run, after)) return true
+  return false
 }
 
 function questionsIn(store: Engine['store'], state: RunState): Promise<OpenQuestion[]> {

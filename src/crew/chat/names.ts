@@ -15,5 +15,11 @@ export function answerId(turn: number): string {
   return `answer-${turn}`
 }
 
+/** The turn of the answer with this id. Undefined for other ids. */
+export function turnOfAnswer(id: string): number | undefined {
+  const [, turn] = /^answer-(\d+)$/.exec(id) ?? []
+  return turn === undefined ? undefined : Number(turn)
+}
+
 /** By this name of the error, readers recognise a turn that was stopped. */
 export const stoppedName = 'AbortError'

@@ -4,7 +4,7 @@ import type { UIMessage } from 'ai'
 import { isRecord } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Conversation } from '../../crew/chat/conversation.ts'
-import { answerStep, stoppedName } from '../../crew/chat/names.ts'
+import { answerStep, stoppedName, turnOfAnswer } from '../../crew/chat/names.ts'
 import type { Turn } from '../../crew/chat/turns.ts'
 import { lazyIterator, type EventsRequest } from '../../crew/result/event-stream.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -50,8 +50,10 @@ export async function requestedTurn(
   }
   const [first, ...more] = answersFrom(last)
   if (!first) throw notPosted('its last message is not one of the user, and answers no question')
-  let id = ''
-  for (const { question, answer } of [first, ...more]) id = await conversation['~answer'](question, answer)
+  let id: string | undefined
+  for (const { question, answer } of [first, ...more])
+    id = await conversation['~answerIn'](turnOfAnswer(last.id) ?? 0, question, answer)
+  if (id === undefined) throw notPosted(`message ${last.id} is not an answer of conversation ${conversation.id}`)
   return { id, after: lastEntryNumber(last) }
 }
 
@@ -149,7 +151,7 @@ function listenEarly(
   }
 }
 
-const notBegun = 'the message was received, and an earlier one has to be answered first'
+const notBegun = 'the message was received; a question of an earlier turn has to be answered first'
 
 async function* only(chunk: RunChunk): AsyncGenerator<readonly RunChunk[], undefined> {
   yield [chunk]
@@ -171,9 +173,9 @@ async function begunTurn(
   )
   for (;;) {
     signal.throwIfAborted()
-    const { turn, row } = await conversation['~turn'](id)
+    const { turn, state } = await conversation['~turn'](id)
     if (turn?.turn !== undefined || isOver) return turn
-    await Promise.race([over, conversation['~changed'](row, signal)])
+    await Promise.race([over, conversation['~changed'](state, signal)])
   }
 }
 
@@ -229,9 +231,9 @@ async function* followTurn(
       return ended
     }
     if (rest !== 'suspended') return rest
-    const { turn, row } = await conversation['~turn'](id)
+    const { turn, state } = await conversation['~turn'](id)
     if (turn?.status === 'waiting') return 'suspended'
-    await conversation['~changed'](row, signal)
+    await conversation['~changed'](state, signal)
   }
 }
 
