@@ -19,13 +19,14 @@ export function handlerOf(chat: Chat): (request: Request) => Promise<Response> {
 }
 
 async function respond(chat: Chat, request: Request): Promise<Response> {
-  if (request.method === 'POST') {
+  const [path, id, what] = /^\/api\/chat(?:\/([^/]+)(\/stream|\/stop)?)?$/.exec(new URL(request.url).pathname) ?? []
+  if (path === undefined) return new Response(null, { status: 404 })
+  if (id === undefined) {
     const body = (await request.json()) as Posted
     return toUIMessageResponse(chat.conversation(body.id), body)
   }
-  const [, id = '', what] = /^\/api\/chat\/([^/]+)(\/stream|\/stop)?$/.exec(new URL(request.url).pathname) ?? []
-  const conversation = chat.conversation(id)
-  if (what === '/stop') return Response.json({ stopped: await conversation.stop() })
+  const conversation = chat.conversation(decodeURIComponent(id))
+  if (what === '/stop' && request.method === 'POST') return Response.json({ stopped: await conversation.stop() })
   // a page that reconnects gets the turn in progress; before that, the messages so far
   return what ? toUIMessageResponse(conversation, request) : Response.json(await toUIMessages(conversation))
 }

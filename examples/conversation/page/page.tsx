@@ -31,7 +31,7 @@ function Page({ id, initialMessages }: { readonly id: string; readonly initialMe
       >
         <input value={text} onChange={(event) => setText(event.target.value)} aria-label="Message" />
         <button disabled={!idle}>Send</button>
-        <button type="button" disabled={idle} onClick={() => void fetch(`/api/chat/${id}/stop`)}>
+        <button type="button" disabled={idle} onClick={() => void fetch(`/api/chat/${id}/stop`, { method: 'POST' })}>
           Stop
         </button>
       </form>
