@@ -188,9 +188,9 @@ test('every link within a page leads to a heading there', () => {
   assert.deepEqual(broken, [])
 })
 
-test('llms.txt links every guide and every reference page', () => {
+test('llms.txt links every concept, guide and reference page', () => {
   const page = textOf('llms.txt')
-  const meant = globSync('docs/{guides,reference}/*.md')
+  const meant = globSync('docs/{concepts,guides,reference}/*.md')
   assert.ok(meant.length > 0)
   assert.deepEqual(
     meant.filter((file) => !page.includes(`](${file})`)),
