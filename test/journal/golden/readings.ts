@@ -1,0 +1,73 @@
+// What readers see of an exported run and its child runs: views, timelines, and what engine and workers would do with
+// them. Only what the journal alone decides: no words of today's code, no prices.
+import { callsToInherit } from '../../../src/engine/calls/once.ts'
+import { prepareImport, writeImport } from '../../../src/engine/history/import-run.ts'
+import { openEngine, realWorld } from '../../../src/engine/world.ts'
+import type { Json } from '../../../src/journal/json.ts'
+import type { RunState } from '../../../src/journal/state/state.ts'
+import { readRun } from '../../../src/read/read-run.ts'
+import { listingRow } from '../../../src/read/row.ts'
+import { viewRun, type RunView } from '../../../src/runs/run-view.ts'
+import type { TaskView } from '../../../src/runs/task-view.ts'
+import { addEntry, emptyTimeline, type Timeline } from '../../../src/runs/timeline.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
+
+/** Reads an exported run as it was when it was exported: not parked, as `crew.import` leaves it. */
+export async function readingsOf(exported: string): Promise<{ readonly [run: string]: Json }> {
+  const store = memoryStore({ url: 'memory:readings' })
+  const engine = openEngine(store, realWorld())
+  const tree = await prepareImport(engine, [exported], 'the golden journal', { park: false })
+  await writeImport(engine, tree)
+  const runs: { [run: string]: Json } = {}
+  for (const { row, due = null } of tree) {
+    const timeline = emptyTimeline(row.run)
+    const { state } = await readRun(store, row.run, (entry) => addEntry(timeline, entry))
+    const view = await viewRun({ store }, row.run)
+    const readings = {
+      ...pick(view, viewed),
+      tasks: view.tasks.map((task) => pick(task, viewedOfTasks)),
+      ...pick(state, known),
+      calls: callsToInherit(state),
+      listed: JSON.parse(listingRow(state).summary) as Json,
+      due,
+      timeline: timelineWords(timeline),
+    }
+    runs[row.run] = JSON.parse(JSON.stringify(readings)) as Json
+  }
+  return runs
+}
+
+function pick<T extends object, K extends keyof T>(from: T, names: readonly (readonly K[])[]): Pick<T, K> {
+  return Object.fromEntries(names.flat().map((name) => [name, from[name]])) as Pick<T, K>
+}
+
+const viewed: readonly (readonly Exclude<keyof RunView, 'tasks'>[])[] = [
+  ['crew', 'version', 'status', 'inputs', 'parent', 'caller', 'createdAt', 'lives', 'done', 'failed', 'total', 'flow'],
+  ['usage', 'openQuestions', 'error', 'dueAt', 'raw', 'questions', 'failures', 'plan', 'taskChanges', 'waits'],
+  ['events', 'left', 'orphaned', 'via'],
+]
+
+const viewedOfTasks: readonly (readonly (keyof TaskView)[])[] = [
+  ['name', 'agent', 'status', 'attempts', 'usage', 'startedAt', 'completedAt', 'raw', 'messages', 'sources', 'files'],
+  ['outputFile', 'from', 'stale', 'error', 'child', 'of', 'item', 'step'],
+]
+
+/** What no view has, and the engine or a worker goes by. */
+const known: readonly (readonly Exclude<keyof RunState, 'tasks'>[])[] = [
+  ['given', 'effects', 'reuse', 'trials', 'through', 'module', 'seed', 'previous', 'budget', 'inheritedCalls'],
+  ['failures', 'fruitless', 'activeMs', 'told', 'failedSteps', 'eventIds', 'steps', 'lastAfter', 'lost'],
+]
+
+function timelineWords({ lives, attempts, given, questions }: Timeline): Json {
+  const words = (...parts: readonly (string | number | undefined)[]): string =>
+    parts.map((part) => part ?? '-').join(' ')
+  return {
+    lives: lives.map(({ from, to, end, holder, via }) => words(from, to, end, holder?.name, holder?.pid, via?.id)),
+    attempts: attempts.flatMap(({ path, task, within, agent, model, from, to, status, child, because, steps }) => [
+      words(path, status, task, within, agent, model, from, to, child, because.join('; ')),
+      ...steps.map((step) => words(step.path, step.status, step.name, step.source, step.from, step.to, step.words)),
+    ]),
+    given: given.map(({ task, as, at, from, by }) => words(task, as, at, from, by)),
+    questions: questions.map(({ id, path, from, to, decision, by }) => words(id, path, from, to, decision, by)),
+  }
+}
