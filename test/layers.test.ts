@@ -51,6 +51,15 @@ test('the studio and the command line import no module of the engine', () => {
   assert.deepEqual(wrong, [])
 })
 
+test('the studio and the command line use no hidden member, which users could not use either', () => {
+  const surfaces = files.filter((file) => ['studio', 'cli'].includes(layerOf(file)))
+  const wrong = surfaces.flatMap((file) => {
+    const lines = readFileSync(file, 'utf8').split('\n')
+    return lines.flatMap((line, index) => (/['"`]~\w/.test(line) ? [`${file}:${index + 1}`] : []))
+  })
+  assert.deepEqual(wrong, [])
+})
+
 test('only base/environment.ts reads the environment, and only the command line reads argv', () => {
   const readers = (word: RegExp) => files.filter((file) => word.test(readFileSync(file, 'utf8')))
   assert.deepEqual(

@@ -27,7 +27,7 @@ export async function fillForPictures(store: string): Promise<readonly Crew[]> {
   await backtest(claims)
   const inputs = { company: 'West Gate' }
   await checks.schedule({ name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs })
-  await checks['~enqueueNext']('nightly', new Date())
+  await checks.enqueueNext('nightly')
   await coast.kickoff({ id: 'coast-of-yorkshire', inputs: { coast: 'the coast of Yorkshire' } })
   await killedAndResumed(claims, store, 'claim-4716')
   return crews

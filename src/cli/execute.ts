@@ -7,8 +7,7 @@ import type { Run } from '../crew/run.ts'
 import type { KickoffOptions } from '../crew/verbs/kickoff.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { Answer } from '../journal/entries.ts'
-import { buildRunView } from '../runs/run-view.ts'
-import { runViewStatus } from '../runs/status.ts'
+import { type RunView, viewRun } from '../runs/run-view.ts'
 import type { Store } from '../stores/store.ts'
 import { askQuestion } from './input/ask-question.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
@@ -71,14 +70,14 @@ export async function execute(
       return exitCodes.usage
     }
     const result = await run.result()
-    const unit = await run['~unit']()
-    if (terminal.json && unit) terminal.record(await buildRunView(unit))
+    // without the crew, so outputs stay plain JSON: a schema's transforms may return anything
+    const readView = (): Promise<RunView> => viewRun({ store }, result.runId)
+    if (terminal.json) terminal.record(await readView())
     if (result.status === 'suspended') {
       if (result.questions.length > 0 && !commands.isGone(result.next))
         printWaiting(terminal.loud, commands, result.runId, result.questions)
       else {
-        const status = unit ? runViewStatus('suspended', unit.state, { questions: 0, held: false }) : 'stopped'
-        const next = continueWords(status, commands.advice(result.next))
+        const next = continueWords((await readView()).status, commands.advice(result.next))
         terminal.loud.line({ text: `${inLocalTimes(result.facts)}; ${next}`, format: 'yellow' })
       }
       return exitCodes.suspended

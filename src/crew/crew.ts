@@ -1,33 +1,30 @@
 // The Crew class: tasks and the agents that execute them. A method checks its arguments before anything is spent, and
 // then usually calls its verb in verbs/.
 import { noteUncountedRun } from '../engine/task/function-call.ts'
-import type { CrewDefinition } from '../engine/definition.ts'
+import type { CrewDefinition, Logger } from '../engine/definition.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { pruneCrew, type PruneResult, type PruneLimits } from '../runs/prune.ts'
 import { checkRunId } from '../read/row-summary.ts'
+import type { CrewModule } from '../journal/entries.ts'
+import type { RunState } from '../journal/state/state.ts'
 import type { Prices } from '../models/cost.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
-import { text, checkKeys, readOptions, defined } from '../base/options.ts'
-import type { Lane, Store } from '../stores/store.ts'
+import { text, checkKeys, defined, optional } from '../base/options.ts'
+import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import { advance, type AdvanceOutcome, type AdvanceOptions, resumeAll, type ResumeAllOptions } from './verbs/advance.ts'
 import type { Agent } from './agent.ts'
-import { engineCallbacks } from './callbacks.ts'
-import { crewModels, resolveManager } from './define/define-agent.ts'
-import { defineTasks, type Overrides, checkStandIns, readStandIns, withStandIns } from './define/define-tasks.ts'
-import { stableId, type Task } from './task.ts'
-import { openCrew, type OpenCrew, safeLogger, quietLogger, verboseLogger } from './open-crew.ts'
-import { flowIn, flowTable } from './options/flow-options.ts'
-import { crewTable, type CrewOptions, type TypedCrewOptions, type HiddenCrewOptions } from './options/crew-options.ts'
-import { type BacktestOptions, backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
+import { crewModels } from './define/define-agent.ts'
+import { defineCrew } from './define/define-crew.ts'
+import { type Overrides, checkStandIns, withStandIns } from './define/define-tasks.ts'
+import { type CrewDescription, describeCrew } from './define/describe.ts'
+import type { Task } from './task.ts'
+import { openCrew, type OpenCrew } from './open-crew.ts'
+import { type CrewOptions, moduleCheck, type TypedCrewOptions } from './options/crew-options.ts'
+import { backtest, readBacktest, type Backtest, type BacktestOptions } from './verbs/backtest.ts'
+import { planBacktest, type BacktestPlan } from './verbs/plan-backtest.ts'
 import { type Enqueue, type EnqueueOptions, enqueue, readEnqueue } from './verbs/enqueue.ts'
-import {
-  kickoffForEach,
-  readForEach,
-  type ForEachOptions,
-  type ForEachResult,
-  type ForEachWatch,
-} from './verbs/for-each.ts'
+import { kickoffForEach, readForEach, type ForEachOptions, type ForEachResult } from './verbs/for-each.ts'
 import {
   forkRun,
   readFork,
@@ -43,18 +40,18 @@ import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
 import { type RunsOptions, runList, type RunList } from './verbs/runs.ts'
 import {
   enqueueNext,
+  findSchedule,
   readSchedule,
   type NextRun,
   type Schedule,
   type ScheduleOptions,
   type ScheduleRegistry,
 } from './queue/schedule.ts'
-import { crewLanes } from '../read/lanes.ts'
 import { wakeRun, type Dispatcher } from './queue/dispatcher.ts'
 import type { Plan } from './result/plan.ts'
 import type { Tasks, KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/result.ts'
 import { Run, startRun, type RunPromise } from './run.ts'
-import { checkRuns, type RunCheck } from './verbs/check.ts'
+import { checkRuns, compareRun, type RunCheck, type RunComparison } from './verbs/check.ts'
 import { inputNames, type InputsBy, type InputsFor } from './arguments/run-inputs.ts'
 
 const brand = Symbol.for('reprise.crew')
@@ -74,38 +71,12 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
    * OPTION_UNKNOWN; the message names the option and its valid values.
    */
   constructor(options: TypedCrewOptions<T, Inputs>) {
-    const { '~world': world, ...publicOptions } = { ...options } as typeof options & HiddenCrewOptions
-    const given = world ? publicOptions : options
-    const flow = flowIn(options)
-    const settings = flow
-      ? ({ ...readOptions(flowTable, given), process: 'parallel', onTaskFailure: 'stop' } as const)
-      : readOptions(crewTable, given)
+    const { definition, tasks, agents } = defineCrew<T>(options)
+    this.name = definition.name
+    this.tasks = tasks
+    this.agents = agents
     this.#options = options
-    this.tasks = flow ? ([] as never) : options.tasks
-    this.agents = options.agents ?? [...new Set(this.tasks.flatMap((task) => task.agent ?? []))]
-    const manager = flow ? undefined : resolveManager(options, this.agents)
-    const { process } = settings
-    const tasks = flow ? [] : defineTasks(options.tasks, this.agents, readStandIns(options), { process, manager })
-    this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
-    const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
-    const logger = options.logger ? safeLogger(options.logger) : verbose ? verboseLogger : quietLogger
-    this.#definition = {
-      name: this.name,
-      version: settings.version,
-      accepts: options.accepts,
-      retries: settings.retries,
-      onTaskFailure: settings.onTaskFailure,
-      tasks,
-      flow,
-      inputs: settings.inputs,
-      process: settings.process,
-      concurrency: settings.concurrency,
-      budget: options.budget,
-      maxRpm: options.maxRpm,
-      logger,
-      prices: settings.prices,
-      callbacks: engineCallbacks(options, this.tasks, () => this.#definition),
-    }
+    this.#definition = definition
     this.#open = openCrew(this.#definition, options)
   }
 
@@ -121,7 +92,17 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
 
   /** The `prices` option, which overrides built-in prices. */
   get prices(): Prices | undefined {
-    return this.#options.prices
+    return this.#definition.prices
+  }
+
+  /** The `logger` option. Default: warnings go to stderr; with `verbose`, steps do too. */
+  get logger(): Logger {
+    return this.#definition.logger
+  }
+
+  /** Where the code of the crew is, recorded with its runs. Set by `with`, as the command line does. */
+  get module(): CrewModule | undefined {
+    return this.#open.module
   }
 
   /**
@@ -135,6 +116,11 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   /** Names of the inputs, from the schema and the placeholders in texts. */
   get inputs(): readonly string[] {
     return inputNames(this.#definition).all
+  }
+
+  /** Describes the crew and its tasks as plain data, for example for a page or a check before a deployment. */
+  describe(): CrewDescription {
+    return describeCrew(this.#definition, this.agents)
   }
 
   /** Like `instanceof`, but also true for a crew from another copy of the package. */
@@ -189,14 +175,24 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
+   * Queues the next run of a declared schedule, as workers do, unless it exists. Resolves with undefined if the
+   * schedule has no time after `after`. Default for `after`: now. Rejects with OPTION_INVALID if no such schedule is
+   * declared.
+   */
+  async enqueueNext(schedule: string, after: Date = this.#open.world.now()): Promise<NextRun | undefined> {
+    return enqueueNext(this.#open, findSchedule(this.name, await Promise.all(this.#schedules.list), schedule), after)
+  }
+
+  /**
    * Kicks off one run for each element of `inputs`, several at a time. Results are in the order of `inputs`; a failed
    * run affects only its own result. If any inputs are invalid, rejects before the first run starts.
    */
   async kickoffForEach<Given extends string = never>(
     inputs: readonly InputsFor<InputsWith<T, Inputs>>[],
-    options: ForEachOptions<ReferenceTo<T, Given>> = {},
+    options: ForEachOptions<ReferenceTo<T, Given>, T> = {},
   ): Promise<ForEachResult<T>[]> {
-    return this['~forEach'](inputs, options)
+    const request = readForEach(this.#definition, inputs, options as ForEachOptions)
+    return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
   }
 
   /**
@@ -305,6 +301,17 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
+   * Plans a backtest: its cases, and what a trial is estimated to cost. Writes nothing and calls no model. With
+   * the `id` of a backtest, includes the runs that it has already tried.
+   */
+  async planBacktest<Given extends string = never>(
+    task: ReferenceTo<T, Given>,
+    options: BacktestOptions = {},
+  ): Promise<BacktestPlan> {
+    return planBacktest(this.#open, readBacktest(this.#definition, task, options))
+  }
+
+  /**
    * Deletes the runs and backtests of this crew that match every given limit; at least one limit is required. Default
    * for `status`: completed, cancelled and failed. Never deletes a run while a process executes it.
    */
@@ -322,17 +329,18 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Returns a copy of the crew with another model, store, dispatcher or tools. A tool replaces the one with the same
-   * name, and is refused if a crew has none; the tools of a flow are known only when it runs. Runs of the copy are runs
-   * of this crew.
+   * Returns a copy of the crew with another model, store, dispatcher, module or tools. A tool replaces the one with the
+   * same name, and is refused if a crew has none; the tools of a flow are known only when it runs. Runs of the copy are
+   * runs of this crew.
    */
   with(changes: {
     readonly model?: LanguageModel | string
     readonly store?: string | Store
     readonly tools?: Tools
     readonly dispatcher?: Dispatcher
+    readonly module?: CrewModule
   }): Crew<T, Inputs> {
-    checkKeys('with', changes, ['model', 'store', 'tools', 'dispatcher'])
+    checkKeys('with', changes, ['model', 'store', 'tools', 'dispatcher', 'module'])
     checkModelKind('model of with', changes.model)
     const replacements = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
     checkStandIns(this.#definition, this.agents, replacements)
@@ -341,8 +349,23 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     const options = { ...this.#options, name: this.name, ...defined({ store, dispatcher }) }
     const copy = this['~copy'](withStandIns(options, { model, tools }))
     copy.#schedules = this.#schedules
-    copy.#open.module = this.#open.module
+    copy.#open.module = optional('module of with', changes.module, moduleCheck) ?? this.module
+    copy.#open.named = this.#open.named
     return copy
+  }
+
+  /**
+   * Compares a run of this crew, or a child run of a crew nested in it, with this code: which outputs are stale, and
+   * which recorded work has no task. `state`: the run as `fold` of `reprise/journal` returns it. Rejects with
+   * RUN_NOT_FOUND for a run of another crew.
+   */
+  async compare(state: RunState): Promise<RunComparison> {
+    return compareRun(this.#open, state)
+  }
+
+  /** Opens the store of the crew, or returns the open one. `close` closes it. */
+  async openStore(): Promise<Store> {
+    return (await this.#open.engine()).store.direct
   }
 
   /** Closes the store. The next call that needs the store opens it again. */
@@ -354,34 +377,9 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     await this.close()
   }
 
-  /** For workers, the command line and the studio. */
+  /** For workers. */
   get '~open'(): OpenCrew {
     return this.#open
-  }
-
-  /** For the command line. */
-  async '~forEach'(
-    inputs: readonly unknown[],
-    options: ForEachOptions,
-    watch?: ForEachWatch,
-  ): Promise<ForEachResult<T>[]> {
-    const request = readForEach(this.#definition, inputs, options, watch)
-    return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
-  }
-
-  /** For workers: the lanes that this code serves. */
-  get '~lanes'(): readonly Lane[] {
-    return crewLanes(this.#definition)
-  }
-
-  get '~maxRuns'(): number | undefined {
-    return this.#options.maxRuns
-  }
-
-  /** For workers: queues the next run of a schedule, unless it already exists. */
-  async '~enqueueNext'(name: string, after: Date): Promise<NextRun | undefined> {
-    const schedule = (await Promise.all(this.#schedules.list)).find((declared) => declared.name === name)
-    return schedule && enqueueNext(this.#open, schedule, after)
   }
 
   /** For nested crews. */

@@ -32,7 +32,7 @@ import { checkModel, checkModelKind, modelName, parseModel } from '../models/res
 import type { RunState } from '../journal/state/state.ts'
 import { isDone } from '../journal/state/tally.ts'
 import { taskAgents, crewModels } from './define/define-agent.ts'
-import { checkInputs, parseInputs } from './arguments/run-inputs.ts'
+import { checkInputs, inputsToGive, parseInputs } from './arguments/run-inputs.ts'
 
 /** A crew as the engine executes it. */
 export type Definition = CrewDefinition
@@ -42,12 +42,12 @@ export interface OpenCrew {
   /** Whether the `store` option is set. */
   readonly hasStore: boolean
   /** False if the name is derived from the tasks, and changes with them. */
-  readonly named: boolean
+  named: boolean
   /** Runs that this crew object is executing, by id. Their handles can also stream model output. */
   readonly underWay: Map<string, RunHere>
   readonly dispatcher: Dispatcher | undefined
   readonly world: World
-  /** The module from which the command line loaded the crew, recorded with its runs. */
+  /** Where the code of the crew is, recorded with its runs. */
   module?: CrewModule | undefined
   engine(): Promise<Engine>
   close(): Promise<void>
@@ -234,7 +234,13 @@ export async function checkPlanned(
   isExecuted: TaskPredicate,
   isStarted?: TaskPredicate,
 ): Promise<void> {
-  await checkTaskInputs(crew.tasks.filter(isExecuted), inputs, isStarted)
+  try {
+    await checkTaskInputs(crew.tasks.filter(isExecuted), inputs, isStarted)
+  } catch (error) {
+    if (!RepriseError.isInstance(error) || error.next?.type !== 'give') throw error
+    // the error names the first missing input, the next step all of them
+    throw reworded(error, error.facts, { next: inputsToGive(crew, inputs) ?? error.next })
+  }
 }
 
 /** Returns a predicate for the tasks that a resume of the run may execute. */

@@ -95,7 +95,7 @@ export async function openRuns(
 }
 
 /** Returns the runs of the store of an engine. `close` closes that store. */
-export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () => Promise<void>): Runs {
+function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () => Promise<void>): Runs {
   const { store } = engine
   return {
     store,

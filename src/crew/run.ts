@@ -16,7 +16,7 @@ import { isEnded, type RunState } from '../journal/state/state.ts'
 import type { SideFacts, RunDiff } from '../runs/diff/diff-runs.ts'
 import { readLineage, type Lineage } from '../runs/lineage.ts'
 import { rowStatus } from '../runs/summary.ts'
-import { toRunTree, type RunTree } from '../runs/run-view.ts'
+import { toRunTree } from '../runs/run-view.ts'
 import type { RunRow } from '../stores/store.ts'
 import { unjournaledFailure, type StartedRun, type RunHere } from './started-run.ts'
 import type { OpenCrew } from './open-crew.ts'
@@ -87,6 +87,11 @@ export class Run<T extends Tasks = readonly Task[]> {
     }
     // a program that only follows the events must not crash with an unhandled rejection
     started?.result.catch(() => {})
+  }
+
+  /** Whether this crew object executes the run. Then `events` includes model output as it is produced. */
+  get here(): boolean {
+    return this.#underWay !== undefined
   }
 
   /** Reads the current state of the run, as plain data. Rejects with RUN_NOT_FOUND. */
@@ -187,10 +192,13 @@ export class Run<T extends Tasks = readonly Task[]> {
 
   /**
    * Hands a run, or the root of a child run, to workers, if otherwise only `resume` would continue it: a stopped,
-   * imported, moved or failed one. Rejects with RUN_ENDED, or with RUN_HELD if a process executes it or a worker will.
+   * imported, moved or failed one. Resolves with the id of the root run. Rejects with RUN_ENDED, or with RUN_HELD if a
+   * process executes it or a worker will.
    */
-  async requeue(options: SignedBy = {}): Promise<void> {
-    await wakeRun(this.#openCrew, await requeue(await this.#ownEngine(), this.id, readSignedBy('requeue', options)))
+  async requeue(options: SignedBy = {}): Promise<string> {
+    const root = await requeue(await this.#ownEngine(), this.id, readSignedBy('requeue', options))
+    await wakeRun(this.#openCrew, root)
+    return root
   }
 
   /**
@@ -275,14 +283,6 @@ export class Run<T extends Tasks = readonly Task[]> {
     const { store } = await this.#ownEngine()
     text.read('the file to export to', file)
     await exportRunToFile(store, this.id, file)
-  }
-
-  /**
-   * For the command line and the studio: resolves with the run tree when this process stops executing the run. The root
-   * is not read from the store again. Undefined if this handle started no execution.
-   */
-  async '~unit'(): Promise<RunTree | undefined> {
-    return this.#execution?.end
   }
 
   get #crew(): CrewDefinition {

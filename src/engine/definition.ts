@@ -265,6 +265,8 @@ export interface CrewDefinition {
   readonly budget?: Limit | undefined
   /** Requests per minute, over all runs of the crew in this process. */
   readonly maxRpm?: number | undefined
+  /** Runs that workers may execute at once, over all workers of the store. */
+  readonly maxRuns?: number | undefined
   readonly logger: CrewLogger
   /** Overrides the built-in prices. */
   readonly prices?: Prices | undefined

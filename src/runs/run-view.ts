@@ -115,7 +115,7 @@ export async function buildRunView(
 
 /** Compares a run with the code of its crew. Without it, nothing is stale, and `orphaned` is as of the last resume. */
 export async function comparedWithCode(
-  { state, store }: RunTree,
+  { state, store }: Pick<RunTree, 'state' | 'store'>,
   crew: CrewDefinition | undefined,
 ): Promise<Pick<RunView, 'stale' | 'orphaned'>> {
   const stale = crew ? staleTasks(crew, state) : []

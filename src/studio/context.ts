@@ -1,8 +1,9 @@
 // What the routes work on: the store, the loaded crews, and the runs that this studio executes.
-import { Crew } from '../crew/crew.ts'
-import { type Definition, type OpenCrew, openCrewStore } from '../crew/open-crew.ts'
-import { openRuns, runsIn, type Runs } from '../crew/open-runs.ts'
-import { realClock, type Clock } from '../base/clock.ts'
+import type { Crew } from '../crew/crew.ts'
+import type { CrewDescription } from '../crew/define/describe.ts'
+import { openCrewStore } from '../crew/open-crew.ts'
+import { openRuns, type Runs } from '../crew/open-runs.ts'
+import { realClock } from '../base/clock.ts'
 import { RepriseError, messageOf } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
 import type { Prices } from '../models/cost.ts'
@@ -21,7 +22,6 @@ import { seriallyByName } from '../base/notifier.ts'
 export interface StudioContext {
   readonly runs: Runs
   readonly store: Store
-  readonly clock: Clock & { now(): Date }
   /** By name. */
   readonly crews: ReadonlyMap<string, LoadedCrew>
   /** The loaded crews and the crews nested in them, which can be viewed but not started. */
@@ -47,15 +47,13 @@ interface RunningBacktest {
   readonly end: Promise<void>
 }
 
+/** The code of a crew. For a nested crew, `crew` is the loaded crew that contains it. */
 export interface LoadedCrew {
   readonly crew: Crew
-  readonly open: OpenCrew
-  readonly definition: Definition
+  readonly description: CrewDescription
 }
 
-export interface ShownCrew {
-  readonly crew: Crew
-  readonly definition: Definition
+export interface ShownCrew extends LoadedCrew {
   /** The crews that contain this crew as a task. Empty if the crew itself is loaded: its runs can be started. */
   readonly within: readonly string[]
 }
@@ -70,14 +68,12 @@ export async function openContext(crews: readonly Crew[], store: string | Store 
     const used = opened ? crews.map((crew) => withStore(crew, opened)) : crews
     const stop = new AbortController()
     const backtests: StudioContext['backtests'] = new Map()
-    const runs = opened ? await openRuns(opened, { onOutage: () => {} }) : await sharedRuns(used)
-    const clock = used[0]?.['~open'].world ?? realClock
-    const own = ownRuns({ store: runs.store, world: clock }, stop.signal)
+    const runs = await openRuns(opened ?? (await sharedStore(used)), { onOutage: () => {} })
+    const own = ownRuns(runs.store, stop.signal)
     const loaded = crewsByName(used)
     return {
       runs,
       store: runs.store,
-      clock,
       crews: loaded,
       shown: withNestedCrews(loaded),
       own,
@@ -86,7 +82,7 @@ export async function openContext(crews: readonly Crew[], store: string | Store 
       async close() {
         stop.abort()
         await own.idle()
-        await Promise.all([...used.map(waitUntilIdle), ...[...backtests.values()].map(({ end }) => end)])
+        await Promise.all([...backtests.values()].map(({ end }) => end))
         // a store that came with the crews is closed by its owner
         if (opened) await opened.close()
       },
@@ -106,7 +102,7 @@ export async function readRow({ store }: StudioContext, runId: string): Promise<
 
 /** Whether one of the loaded crews executes the run in this process. */
 export function isHere({ crews }: StudioContext, runId: string): boolean {
-  return [...crews.values()].some(({ open }) => open.underWay.has(runId))
+  return [...crews.values()].some(({ crew }) => crew.run(runId).here)
 }
 
 /** Throws NO_CODE if the code of the crew isn't loaded. */
@@ -136,17 +132,17 @@ function withStore(crew: Crew, store: Store): Crew {
 }
 
 /** Rejects with OPTION_INVALID if the crews use different stores. */
-async function sharedRuns(crews: readonly Crew[]): Promise<Runs> {
-  const engines = await Promise.all(crews.map((crew) => crew['~open'].engine()))
-  const urls = [...new Set(engines.map(({ store }) => store.url))]
-  const isSeparate = urls.length > 1 || (urls[0] === 'memory:' && new Set(crews.map(({ store }) => store)).size > 1)
-  if (isSeparate || !engines[0]) {
+async function sharedStore(crews: readonly Crew[]): Promise<Store> {
+  const opened = await Promise.all(crews.map((crew) => crew.openStore()))
+  const urls = [...new Set(opened.map(({ url }) => url))]
+  const [store] = opened
+  const isSeparate = urls.length > 1 || (urls[0] === 'memory:' && new Set(opened).size > 1)
+  if (isSeparate || !store) {
     const names = crews.map(({ name }) => name).join(', ')
     const stores = urls.length > 1 ? `different stores (${urls.join(', ')})` : 'separate stores in memory'
     throw new RepriseError('OPTION_INVALID', `the crews ${names} use ${stores}; a studio shows one store: set store`)
   }
-  // the crews close their store
-  return runsIn(engines[0], async () => {})
+  return store
 }
 
 function crewsByName(crews: readonly Crew[]): Map<string, LoadedCrew> {
@@ -154,23 +150,21 @@ function crewsByName(crews: readonly Crew[]): Map<string, LoadedCrew> {
   for (const crew of crews) {
     if (loaded.has(crew.name))
       throw new RepriseError('OPTION_INVALID', `two crews are named ${crew.name}; rename one or leave it out`)
-    loaded.set(crew.name, { crew, open: crew['~open'], definition: crew['~definition']({}) })
+    loaded.set(crew.name, { crew, description: crew.describe() })
   }
   return loaded
 }
 
 function withNestedCrews(crews: ReadonlyMap<string, LoadedCrew>): Map<string, ShownCrew> {
   const shown = new Map<string, ShownCrew>()
-  for (const { crew, definition } of crews.values()) shown.set(crew.name, { crew, definition, within: [] })
-  const addNested = ({ crew, definition }: Omit<ShownCrew, 'within'>): void => {
-    for (const [index, { child }] of definition.tasks.entries()) {
-      const inner: unknown = crew.tasks[index]?.child?.crew
-      if (!child || !Crew.isInstance(inner) || crews.has(inner.name)) continue
-      const { within = [] } = shown.get(inner.name) ?? {}
-      if (within.includes(crew.name)) continue
-      const nested = { crew: inner, definition: child.crew }
-      shown.set(inner.name, { ...nested, within: [...within, crew.name] })
-      addNested(nested)
+  for (const [name, loaded] of crews) shown.set(name, { ...loaded, within: [] })
+  const addNested = ({ crew, description: { name, tasks } }: LoadedCrew): void => {
+    for (const { crew: description } of tasks) {
+      if (!description || crews.has(description.name)) continue
+      const { within = [] } = shown.get(description.name) ?? {}
+      if (within.includes(name)) continue
+      shown.set(description.name, { crew, description, within: [...within, name] })
+      addNested({ crew, description })
     }
   }
   for (const crew of crews.values()) addNested(crew)
@@ -179,20 +173,17 @@ function withNestedCrews(crews: ReadonlyMap<string, LoadedCrew>): Map<string, Sh
 
 /** The prices that apply to a run: those of its root run's crew. */
 export async function runPrices(context: StudioContext, run: string, crew: string): Promise<Prices | undefined> {
-  return context.crews.get(await rootCrew(context, run, crew))?.definition.prices
+  return context.crews.get(await rootCrew(context, run, crew))?.crew.prices
 }
 
 /**
- * The definition that a run is executed with. For a child run, it comes from the root run's crew, which may replace
- * models. The definition of a nested crew that is loaded on its own is only the fallback.
+ * The code that a run is executed with. For a child run, it comes from the root run's crew, which may replace models.
+ * The code of a nested crew that is loaded on its own is only the fallback.
  */
-export async function runDefinition(
-  context: StudioContext,
-  run: string,
-  crew: string,
-): Promise<Definition | undefined> {
+export async function runCode(context: StudioContext, run: string, crew: string): Promise<LoadedCrew | undefined> {
   const root = context.crews.get(await rootCrew(context, run, crew))
-  return (root && findDefinition(root.definition, crew)) ?? context.shown.get(crew)?.definition
+  const description = root && findDescription(root.description, crew)
+  return description ? { crew: root.crew, description } : context.shown.get(crew)
 }
 
 async function rootCrew({ store }: StudioContext, run: string, crew: string): Promise<string> {
@@ -200,19 +191,14 @@ async function rootCrew({ store }: StudioContext, run: string, crew: string): Pr
   return root === run ? crew : ((await store.row(root))?.crew ?? crew)
 }
 
-/** Finds a definition by name: that of the crew itself, or of a crew nested in it. */
-function findDefinition(crew: Definition, name: string): Definition | undefined {
-  if (crew.name === name) return crew
-  for (const { child } of crew.tasks) {
-    const found = child && findDefinition(child.crew, name)
+/** Finds a description by name: that of the crew itself, or of a crew nested in it. */
+function findDescription(description: CrewDescription, name: string): CrewDescription | undefined {
+  if (description.name === name) return description
+  for (const { crew } of description.tasks) {
+    const found = crew && findDescription(crew, name)
     if (found) return found
   }
   return undefined
-}
-
-/** Resolves when the crew executes no run. */
-async function waitUntilIdle(crew: Crew): Promise<void> {
-  await Promise.allSettled([...crew['~open'].underWay.values()].map(({ end }) => end))
 }
 
 // The runs that this studio executes. A run that waits for people is resumed here as soon as its last question is
@@ -239,30 +225,38 @@ interface OwnRun {
 /** How long to wait before reading the run again when the store is unavailable. */
 const outagePauseMs = 1_000
 
-function ownRuns(source: { readonly store: Store; readonly world: Clock }, signal: AbortSignal): OwnRuns {
-  const { store, world } = source
+function ownRuns(store: Store, signal: AbortSignal): OwnRuns {
   const runs = new Map<string, OwnRun>()
   const inTurn = seriallyByName()
   const underWay = new Set<Promise<unknown>>()
 
+  /** Includes the work in `idle`. */
+  function whileUnderWay<T>(work: Promise<T>): Promise<T> {
+    const settled = Promise.allSettled([work]).finally(() => underWay.delete(settled))
+    underWay.add(settled)
+    return work
+  }
+
   async function track(crew: Crew, started: RunPromise): Promise<string> {
-    const run = await started.started
+    const run = await whileUnderWay(started.started)
     const own: OwnRun = { crew, run: run.id }
     runs.set(run.id, own)
     void followSilently(run)
-    const watching = watch(own, run).finally(() => underWay.delete(watching))
-    underWay.add(watching)
+    void whileUnderWay(watch(own, run))
     return run.id
   }
 
   /** Waits until the run rests. If it then waits for people, resumes it once it has its answers. Never rejects. */
   async function watch(own: OwnRun, run: Run): Promise<void> {
-    const tree = await run['~unit']().catch(() => undefined)
-    if (tree?.state.status !== 'suspended' || !canWake(tree.state)) return forget(own)
-    own.lives = tree.state.lives
+    await run.result().catch(() => undefined)
+    const row = await store.row(own.run).catch(() => undefined)
+    const summary = row && readSummary(row)
+    if (row?.status !== 'suspended' || !summary || !canWake(summary)) return forget(own)
+    own.lives = summary.lives
+    const source = { store, world: realClock }
     while (runs.get(own.run) === own && !signal.aborted)
       await waitForRun(source, own.run, () => inTurn(own.run, () => tryResume(own)), signal).catch((error: unknown) =>
-        isOutage(error) ? world.sleep(outagePauseMs, signal).catch(() => undefined) : forget(own),
+        isOutage(error) ? realClock.sleep(outagePauseMs, signal).catch(() => undefined) : forget(own),
       )
   }
 
@@ -298,7 +292,7 @@ function ownRuns(source: { readonly store: Store; readonly world: Clock }, signa
       if (isOutage(error)) throw error
       forget(own)
       const reason = redact(messageOf(error))
-      crew['~open'].definition.logger.warn(`run ${run} has its answers, but the studio can't resume it: ${reason}`)
+      crew.logger.warn(`run ${run} has its answers, but the studio can't resume it: ${reason}`)
       return 'dropped'
     }
   }
@@ -312,9 +306,7 @@ function ownRuns(source: { readonly store: Store; readonly world: Clock }, signa
     async resumeIfAnswered(root) {
       const own = runs.get(root)
       if (!own) return false
-      const resuming = inTurn(root, () => tryResume(own)).catch(() => undefined)
-      underWay.add(resuming)
-      const outcome = await resuming.finally(() => underWay.delete(resuming))
+      const outcome = await whileUnderWay(inTurn(root, () => tryResume(own)).catch(() => undefined))
       const now = runs.get(root)
       return outcome === 'here' || (now !== undefined && now.lives === undefined)
     },

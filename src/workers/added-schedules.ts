@@ -1,6 +1,7 @@
 // Keeps the schedules that were added to the stores of a worker: serves the internal flow that they are runs of. It
 // takes nothing from the concurrency of the worker, which may be used up for longer than the time between two runs.
 import { defined } from '../base/options.ts'
+import { crewLanes } from '../read/lanes.ts'
 import { recordCrew, type RecordedCrew, type ScheduleRecord } from '../crew/queue/added-schedules.ts'
 import { scheduleFlow } from '../crew/queue/schedule-flow.ts'
 import type { AdvanceWork } from './advance-run.ts'
@@ -55,7 +56,7 @@ function scheduleCrewOf(
   return {
     name: flow.name,
     recorded: (inputs) => recordCrew(flow['~open'], inputs),
-    lanes: flow['~lanes'],
+    lanes: crewLanes(flow['~open'].definition),
     maxRuns: undefined,
     schedules: [],
     advance: (lease, { until, signal }, via) =>

@@ -7,6 +7,7 @@ import { recordCrew, type RecordedCrew } from '../crew/queue/added-schedules.ts'
 import { requestLeases, type TimedLease } from '../engine/lease/leased-tree.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
+import { crewLanes } from '../read/lanes.ts'
 import { isScheduleCrew } from '../read/schedule-name.ts'
 import { isSameLane } from '../stores/rules/leases.ts'
 import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
@@ -57,20 +58,20 @@ export async function serve(
     const servedCrew: ServedCrew = {
       name: crew.name,
       recorded: (inputs) => recordCrew(open, inputs),
-      lanes: crew['~lanes'],
-      maxRuns: crew['~maxRuns'],
+      lanes: crewLanes(open.definition),
+      maxRuns: open.definition.maxRuns,
       schedules: await crew.schedules(),
       advance: (lease, { until, signal }, via) =>
         crew.advance(lease.run, { lease, until, signal, changed, owner: name, via }),
       cancel: (runId, by) => crew.run(runId).cancel({ by }),
-      enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
+      enqueueNext: (schedule, after) => crew.enqueueNext(schedule, after),
     }
     const owner = { ...world.owner, ...defined({ label: name }) }
     const key = storeKey(store.direct)
     // a long-running worker handles outages itself
     const claimed = once ? store : store.direct
-    const claim: ServedStore['claim'] = (crewLanes, limits) =>
-      requestLeases(world, () => claimed.claim(owner, world.leaseMs, crewLanes, limits))
+    const claim: ServedStore['claim'] = (lanes, limits) =>
+      requestLeases(world, () => claimed.claim(owner, world.leaseMs, lanes, limits))
     const servedStore = served.get(key) ?? { store: claimed, engine, claim, crews: [] }
     for (const other of servedStore.crews) checkDisjoint(servedCrew, other, store)
     servedStore.crews.push(servedCrew)

@@ -1,5 +1,6 @@
 // How often a command reads a run: once, so that the plan that it shows is the plan that it executes. An unfinished
-// child run is read once more when it is executed: before that, its tasks are compared with the code.
+// child run is read once more when it is executed: before that, its tasks are compared with the code. With --json, the
+// run is read once more when it rests, for the view that is printed.
 import assert from 'node:assert/strict'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +29,7 @@ const end = new Task({ name: 'end', description: 'End', agent })
 export const crew = new Crew({ name: 'claims', tasks: [find, settle, end], store })
 `
 
-test('no command reads a run twice, but for an unfinished child run that it executes', async () => {
+test('no command reads a run twice, but for an unfinished child run that it executes, and the view that it prints', async () => {
   await using folder = await project(counted)
   const reads = join(folder.path, 'reads.txt')
   const counts = async (code: number, args: readonly string[], twice: readonly string[] = []): Promise<void> => {
@@ -43,11 +44,11 @@ test('no command reads a run twice, but for an unfinished child run that it exec
   await counts(0, ['plan', '--of', 'resume', '--run', 'first'])
   await counts(suspended, ['resume', 'first'], ['first/settle#1'])
   await folder.reprise('answer', 'first', 'settle/q1', '--decision', 'approve', '--store', 'sqlite:runs.db')
-  await counts(0, ['resume', 'first', '--json'], ['first/settle#1'])
+  await counts(0, ['resume', 'first', '--json'], ['first', 'first/settle#1'])
   await counts(0, ['plan', '--run', 'first', '--from', 'settle'])
   await counts(0, ['replay', '-t', 'end', '--run', 'first', '--id', 'second', '--json'])
   await counts(0, ['replay', '-t', 'end', '--run', 'first', '--id', 'second'])
   await counts(suspended, ['fork', '--run', 'first', '--input', 'topic=fire', '--id', 'third'])
   await counts(0, ['fork', '--run', 'third', '--output', 'settle="settled"', '--id', 'fourth'])
-  await counts(0, ['refresh', '--run', 'first', '--json'])
+  await counts(0, ['refresh', '--run', 'first', '--json'], ['first'])
 })

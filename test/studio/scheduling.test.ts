@@ -27,7 +27,7 @@ test('schedules are listed with their next runs, and whether these are in the qu
   )
   assert.match(nightly?.next ?? '', /-12-31T01:00:00\.000Z|-01-01T01:00:00\.000Z/)
   assert.equal(nightly?.runId, `nightly@${nightly?.next?.replace('.000Z', 'Z')}`)
-  await crew['~enqueueNext']('nightly', new Date())
+  await crew.enqueueNext('nightly')
   assert.deepEqual(
     (await list('?crew=claims')).map(({ name, queued }) => [name, queued]),
     [
@@ -41,7 +41,7 @@ test('schedules are listed with their next runs, and whether these are in the qu
 test('a studio without code knows no schedules, but shows and cancels the run that waits for its time', async () => {
   const store = memoryStore()
   await using crew = await nightlyClaims(store)
-  await crew['~enqueueNext']('nightly', new Date())
+  await crew.enqueueNext('nightly')
   await using studio = await served({ store })
   assert.deepEqual((await studio.get('GET /schedules', '/schedules')).schedules, [])
   const [run] = (await studio.get('GET /runs', '/runs')).runs

@@ -1,12 +1,6 @@
 // `reprise backtest`: executes one task, with today's code, on the inputs that it had in earlier runs.
 import { collect, runArgument, taskArgument, wholeNumber, withCrew } from '../options.ts'
-import {
-  backtestIndents,
-  backtestLines,
-  trialEstimate,
-  type Backtest,
-  type BacktestLine,
-} from '../../crew/verbs/backtest.ts'
+import { backtestIndents, backtestLines, type Backtest, type BacktestLine } from '../../crew/verbs/backtest.ts'
 import { openCrewStore } from '../../crew/open-crew.ts'
 import type { Estimate } from '../../journal/entries.ts'
 import { stopOnInterrupt } from '../execute.ts'
@@ -71,8 +65,9 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
     const crew = found.with({ store: observed.store })
     const namedRows = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
     const runs = namedRows ? namedRows.map(({ run }) => run) : (options.runs ?? 20)
-    const count = typeof runs === 'number' ? (await crew.runs().page(runs)).length : runs.length
-    const expected = describeExpectation(task, count, typeof runs === 'number', await trialEstimate(crew, task))
+    const given = options.id === undefined ? {} : { id: options.id }
+    const { cases, execute: count, estimate } = await crew.planBacktest(task, { runs, ...given })
+    const expected = describeExpectation(task, cases.length, typeof runs === 'number', estimate)
     for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
     const question = `Execute ${task} up to ${plural(count, 'time')}?`
     if (count > 0 && !(await confirm(question, { yes: options.yes ?? false, err: terminal.err }))) {
@@ -80,7 +75,6 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
       return exitCodes.usage
     }
     begin = performance.now()
-    const given = options.id === undefined ? {} : { id: options.id }
     const report = await crew.backtest(task, { runs, ...given, signal: interrupt.signal })
     await observed.delivered()
     if (terminal.json) terminal.record(backtestRecord(report))

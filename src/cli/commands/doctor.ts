@@ -84,7 +84,7 @@ async function checkCrews(
     const loaded = crews.map((crew) => {
       const { tasks, inputs } = crew
       const names = tasks.map((task) => task.name).join(', ')
-      const what = crew['~open'].definition.flow ? 'a flow' : `${plural(tasks.length, 'task')} (${names})`
+      const what = crew.describe().flow ? 'a flow' : `${plural(tasks.length, 'task')} (${names})`
       const takes =
         inputs.length === 0 ? 'no inputs' : `${inputs.length === 1 ? 'input' : 'inputs'} ${inputs.join(', ')}`
       return ok('crew', `${crew.name} of ${path}: ${what}, ${takes}`)

@@ -52,7 +52,7 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
   const store = await openCrewStore(options.store ?? found.store)
   try {
     const crew = found.with({ store })
-    const run = await withMissingInputs(terminal, crew, inputs, (all) =>
+    const run = await withMissingInputs(terminal, inputs, (all) =>
       // only the crew's file knows the type of its inputs; the library checks them
       crew.enqueue(defined({ id, priority, delay, inputs: all }) as Enqueue),
     )

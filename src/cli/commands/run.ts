@@ -50,7 +50,6 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
     const given = { ...defined({ id, through }), ...asking, signal }
     return withMissingInputs(
       terminal,
-      crew,
       inputs,
       (all): Promise<Run> =>
         // only the crew's file knows the type of its inputs; the library checks them

@@ -101,7 +101,7 @@ async function declaredRows(crew: Crew, store: Store): Promise<DeclaredRow[]> {
 async function enqueueAll(crew: Crew, store: string | undefined): Promise<void> {
   const opened = store === undefined ? crew : crew.with({ store })
   try {
-    for (const { name } of await opened.schedules()) await opened['~enqueueNext'](name, new Date())
+    for (const { name } of await opened.schedules()) await opened.enqueueNext(name)
   } finally {
     await opened.close()
   }
@@ -223,7 +223,7 @@ async function add({ args, options, terminal, commands }: Invocation<AddOptions>
   const store = await openCrewStore(options.store ?? found.store)
   try {
     const crew = found.with({ store })
-    const added = await withMissingInputs(terminal, crew, readInputs(options), (inputs) =>
+    const added = await withMissingInputs(terminal, readInputs(options), (inputs) =>
       // the library checks the options and inputs
       addSchedule(crew, defined({ name, cron, timezone, priority, inputs }) as ScheduleOptions, readSigner(options.by)),
     )

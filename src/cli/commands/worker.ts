@@ -71,7 +71,7 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
   const crewOf = new Map<string, string>()
   setAdvice((next) => {
     const crewName = 'runId' in next ? crewOf.get(next.runId) : undefined
-    return commands.forCrew(crews.find((crew) => crew.name === crewName)?.['~open'].module).advice(next)
+    return commands.forCrew(crews.find((crew) => crew.name === crewName)?.module).advice(next)
   })
   try {
     const working = await startWorker(crews, {

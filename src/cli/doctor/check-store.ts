@@ -1,10 +1,12 @@
 // Checks where runs are kept: which setting names the store, whether it can be written, the state of its runs, and
 // whether the settings of a server lose data. Nothing is created.
 import type { Crew } from '../../crew/crew.ts'
+import type { CrewDescription } from '../../crew/define/describe.ts'
 import { defaultStoreUrl } from '../../crew/open-crew.ts'
 import { environment } from '../../base/environment.ts'
 import { messageOf } from '../../base/errors.ts'
 import { allRows } from '../../read/all-rows.ts'
+import { crewLanes } from '../../read/lanes.ts'
 import { isGivenUp, readSummary, moveOf } from '../../read/row-summary.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isChildRun } from '../../runs/find.ts'
@@ -102,7 +104,8 @@ async function checkStoredRuns(url: string, crews: readonly Crew[], commands: Co
   try {
     let count = 0
     let held = 0
-    const heldOf = new Map<Crew, number>()
+    const described = crews.map((crew) => crew.describe())
+    const heldOf = new Map<CrewDescription, number>()
     const abandoned: RunRow[] = []
     const stuck: RunRow[] = []
     const givenUp: RunRow[] = []
@@ -120,7 +123,7 @@ async function checkStoredRuns(url: string, crews: readonly Crew[], commands: Co
       }
       if (isGivenUp(readSummary(row))) givenUp.push(row)
       else if (isStuck(await store.tries(row.run))) stuck.push(row)
-      const crew = crews.find(({ name }) => name === row.crew)
+      const crew = described.find(({ name }) => name === row.crew)
       if (crew && isUnserved(crew, row)) unserved.push(row)
       if (crew && (await store.holder(row.run))) heldOf.set(crew, (heldOf.get(crew) ?? 0) + 1)
       if (row.status !== 'running') continue
@@ -131,7 +134,7 @@ async function checkStoredRuns(url: string, crews: readonly Crew[], commands: Co
     const away = moved === 0 ? '' : `, ${moved} moved to another store`
     const runs = ok('runs', `${count}${running}${away}`)
     const limits: Check[] = []
-    for (const crew of crews) limits.push(...(await checkLimit(store, crew, heldOf.get(crew) ?? 0)))
+    for (const crew of described) limits.push(...(await checkLimit(store, crew, heldOf.get(crew) ?? 0)))
     return [
       runs,
       ...limits,
@@ -153,10 +156,10 @@ async function checkStoredRuns(url: string, crews: readonly Crew[], commands: Co
 }
 
 /** Explains why runs stay in the queue although workers are running. */
-async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check[]> {
-  const maxRuns = crew['~maxRuns']
+async function checkLimit(store: Store, crew: CrewDescription, held: number): Promise<Check[]> {
+  const { maxRuns } = crew
   if (maxRuns === undefined || held < maxRuns) return []
-  const { length: waiting } = await store.ready(crew['~lanes'], 10_000)
+  const { length: waiting } = await store.ready(crewLanes(crew), 10_000)
   const words = `${plural(held, 'run')} of ${crew.name} in progress, as many as its maxRuns allows`
   return waiting === 0
     ? []
@@ -198,8 +201,8 @@ function checkMoves(cutOff: readonly RunRow[]): Check[] {
 }
 
 /** Whether no worker with this code of the crew would claim the run. */
-function isUnserved(crew: Crew, { version }: RunRow): boolean {
-  return !crew['~lanes'].some((lane) => lane.version === version)
+function isUnserved({ version, accepts }: CrewDescription, row: RunRow): boolean {
+  return ![version, ...accepts].includes(row.version)
 }
 
 function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[] {

@@ -1,7 +1,7 @@
 // `reprise run --each`: a run for each line of a file. Repeating the command does what is left: without --id, the id of
 // a run is derived from its crew and inputs, so that lines can move; with --id, from the number of its line.
 import type { Crew } from '../../crew/crew.ts'
-import { usableInputs } from '../../crew/arguments/run-inputs.ts'
+import type { InputValue } from '../../crew/arguments/run-inputs.ts'
 import { openCrewStore, setAdvice } from '../../crew/open-crew.ts'
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'
 import { defined } from '../../base/options.ts'
@@ -45,7 +45,7 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
   try {
     using batch = openBatch(terminal, { store, prices: found.prices, total: lines.length, findName: ids.nameOf })
     const observed = observeStore(store, (entry, run) => batch.onEntry(entry, run))
-    const ended = async (index: number, result: ForEachResult): Promise<void> => {
+    const onResult = async (result: ForEachResult, index: number): Promise<void> => {
       await observed.delivered()
       const run = batch.onEnd(result.runId)
       const line = { number: lines[index]?.number ?? 0, widths: ids.widths(), run }
@@ -54,9 +54,9 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
       if (terminal.json) await recordOutcome(terminal, store, line, result)
     }
     const { concurrency } = options
-    const given = { id: ids.make, signal: interrupt.signal, ...defined({ concurrency, through }) }
     const nameOf = (index: number): string => `line ${lines[index]?.number} of ${sourceName(file)}`
-    const results = await found.with({ store: observed.store })['~forEach'](list, given, { nameOf, ended })
+    const given = { id: ids.make, signal: interrupt.signal, nameOf, onResult, ...defined({ concurrency, through }) }
+    const results = await found.with({ store: observed.store }).kickoffForEach(list, given)
     for (const [index, result] of results.entries()) {
       if (result.status !== 'pending') continue
       countWord(counts, 'not started')
@@ -71,10 +71,10 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
 }
 
 /** A line's own inputs override those of --inputs, and --input overrides both. */
-function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) => object {
+function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) => InputLine['inputs'] {
   const shared = readInputs(defined({ inputs }))
   const typed = readInputs(defined({ input }))
-  return (line) => ({ ...shared, ...line, ...typed })
+  return (line) => ({ ...shared, ...line, ...typed }) as InputLine['inputs']
 }
 
 /** Leaves out, with a warning, inputs that the crew doesn't use: files from elsewhere often have more fields. */
@@ -84,8 +84,8 @@ function usedInputs(
   lines: readonly InputLine[],
   place: string,
 ): InputLine['inputs'][] {
-  const names = usableInputs(crew['~open'].definition)
-  if (!names) return lines.map(({ inputs }) => inputs)
+  const { inputs: names, anyInput } = crew.describe()
+  if (anyInput) return lines.map(({ inputs }) => inputs)
   const unused = [...new Set(lines.flatMap(({ inputs }) => Object.keys(inputs)))].filter(
     (name) => !names.includes(name),
   )
@@ -132,7 +132,7 @@ function batchExitCode(counts: Counts): ExitCode {
 interface InputLine {
   /** From 1, as an editor shows it. */
   readonly number: number
-  readonly inputs: { readonly [name: string]: unknown }
+  readonly inputs: { readonly [name: string]: InputValue }
 }
 
 const maxNamed = 5
@@ -163,7 +163,7 @@ function sourceName(file: string): string {
 }
 
 /** Returns the object, or what is wrong with the line. */
-function parseLine(line: string): { readonly [name: string]: unknown } | string {
+function parseLine(line: string): InputLine['inputs'] | string {
   let value: unknown
   try {
     value = JSON.parse(line)
@@ -171,7 +171,7 @@ function parseLine(line: string): { readonly [name: string]: unknown } | string 
     return `is not JSON (${messageOf(error)})`
   }
   if (typeof value !== 'object' || value === null) return `is ${JSON.stringify(value).slice(0, 40)}`
-  return Array.isArray(value) ? 'is a list' : (value as { readonly [name: string]: unknown })
+  return Array.isArray(value) ? 'is a list' : (value as InputLine['inputs'])
 }
 
 async function standardInput(): Promise<string> {

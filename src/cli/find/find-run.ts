@@ -258,7 +258,7 @@ function crewOfRow(row: RunRow, crews: readonly Crew[]): Crew | undefined {
   const named = crews.filter(({ name }) => name === row.crew)
   if (named.length <= 1) return named[0]
   const recorded = readSummary(row).module?.export
-  return named.find((crew) => recorded !== undefined && crew['~open'].module?.export === recorded)
+  return named.find((crew) => recorded !== undefined && crew.module?.export === recorded)
 }
 
 /** Rejects with CREW_NOT_FOUND, and names the file of the run's crew if it still exists. */

@@ -95,7 +95,7 @@ export async function findOutputTarget(
 }
 
 function isFlow(crew: Crew): boolean {
-  return crew['~open'].definition.flow !== undefined
+  return crew.describe().flow
 }
 
 /** Like `chooseTask`, among the tasks of a crew. Also takes an item of a task with `forEach`, by its whole name. */

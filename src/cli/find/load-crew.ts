@@ -78,9 +78,7 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
   if (!found)
     throw crewNotFound(`there is no file ${path} in ${process.cwd()}; name the file that exports the crew`, newProject)
   try {
-    const module = await importModule(pathToFileURL(resolve(path)).href)
-    recordModule(path, module)
-    return module
+    return withModule(path, await importModule(pathToFileURL(resolve(path)).href))
   } catch (error) {
     if (RepriseError.isInstance(error)) throw reworded(error, `${path}: ${error.facts}`)
     const missing = missingImport(error)
@@ -91,12 +89,23 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
   }
 }
 
-/** Records the file and export of each crew, for printed commands about its runs. */
-function recordModule(path: string, module: { readonly [name: string]: unknown }): void {
+/** Copies of exported crews, by the original. A crew that several modules export has one copy. */
+const loaded = new WeakMap<Crew, Crew>()
+
+/** Gives each crew its file and export, which its runs record for printed commands about them. */
+function withModule(
+  path: string,
+  exported: { readonly [name: string]: unknown },
+): { readonly [name: string]: unknown } {
   const file = relative(projectFolder(process.cwd()), resolve(path)).replaceAll(sep, '/')
-  const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
-  const several = new Set(crews.map(([, crew]) => crew)).size > 1
-  for (const [name, crew] of crews) crew['~open'].module = { file, ...(several ? { export: name } : {}) }
+  const several = new Set(Object.values(exported).filter((value) => Crew.isInstance(value))).size > 1
+  const members = Object.entries(exported).map(([name, value]) => {
+    if (!Crew.isInstance(value)) return [name, value]
+    const crew = loaded.get(value) ?? value.with({ module: { file, ...(several ? { export: name } : {}) } })
+    loaded.set(value, crew)
+    return [name, crew]
+  })
+  return Object.fromEntries(members) as { readonly [name: string]: unknown }
 }
 
 /**

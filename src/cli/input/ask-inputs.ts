@@ -1,9 +1,7 @@
 // Asks the person at the terminal for missing inputs of a crew.
-import { messageOf, RepriseError, reworded } from '../../base/errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NextStep } from '../../base/next.ts'
 import { ownMember } from '../../base/options.ts'
-import type { Crew } from '../../crew/crew.ts'
-import { inputsToGive } from '../../crew/arguments/run-inputs.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
 import { askLine, canAsk, terminalPerson, type Person } from './ask-line.ts'
 import { parsePair, type readInputs } from './inputs.ts'
@@ -51,19 +49,15 @@ type Inputs = ReturnType<typeof readInputs>
 /** Calls `start`. If inputs are missing or invalid, asks for them and calls it again. */
 export async function withMissingInputs<Started>(
   { loud }: Terminal,
-  crew: Crew,
   inputs: Inputs,
   start: (inputs: Inputs) => Promise<Started>,
 ): Promise<Started> {
   try {
     return await start(inputs)
   } catch (error) {
-    const known = RepriseError.isInstance(error) && ['INPUT_MISSING', 'INPUT_INVALID'].includes(error.code)
-    const next = known ? inputsToGive(crew['~open'].definition, inputs ?? {}) : undefined
-    if (!known || !next) throw error
-    const more = canAsk() ? await askInputs(loud, next) : undefined
-    // the library names only the first missing input; the printed command names all
-    if (!more) throw reworded(error, error.facts, { next })
+    const next = RepriseError.isInstance(error) ? error.next : undefined
+    const more = next?.type === 'give' && canAsk() ? await askInputs(loud, next) : undefined
+    if (!more) throw error
     return start({ ...inputs, ...more })
   }
 }

@@ -208,7 +208,7 @@ interface CrewModel {
 }
 
 /** Returns the models of all agents that may work on the tasks of a crew. */
-export function crewModels({ tasks }: CrewDefinition): CrewModel[] {
+export function crewModels({ tasks }: Pick<CrewDefinition, 'tasks'>): CrewModel[] {
   return tasks.flatMap((task) => {
     const { name, code, child } = task
     if (code) return []

@@ -20,7 +20,7 @@ import {
   type Retries,
   type World,
 } from '../../engine/definition.ts'
-import type { Limit } from '../../journal/entries.ts'
+import type { CrewModule, Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/cost.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import type { AiSchema, ObjectSchema, ValueSchema } from '../../schema/answer-schema.ts'
@@ -54,6 +54,12 @@ const crewLimitCheck: Check<Limit> = {
     throw new RepriseError('OPTION_INVALID', `${what} has steps, which only flows count; give tokens, cost or seconds`)
   },
 }
+
+export const moduleCheck: Check<CrewModule> = check('{ file, export }, two texts', (value) => {
+  const { file, export: name, ...more } = (value ?? {}) as { readonly [key: string]: unknown }
+  const isText = [file, ...(name === undefined ? [] : [name])].every((each) => typeof each === 'string' && each !== '')
+  return isText && Object.keys(more).length === 0
+})
 
 /** For tests: replaces the clock, randomness, ids and process identity. */
 export interface HiddenCrewOptions {

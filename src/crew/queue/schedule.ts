@@ -5,7 +5,7 @@ import { oneOf, optional, text, checkKeys, describe } from '../../base/options.t
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../read/row-summary.ts'
 import { RepriseError, reworded, messageOf } from '../../base/errors.ts'
-import { checkTaskInputs, type OpenCrew } from '../open-crew.ts'
+import { checkPlanned, type OpenCrew } from '../open-crew.ts'
 import {
   inputsWithoutFiles,
   readRawInputs,
@@ -98,7 +98,7 @@ export async function readSchedule(
     const inputs = inputsWithoutFiles(schedule.inputs(first), 'inputs')
     checkInputNames(crew, inputs)
     // `beforeKickoff` determines the inputs, and is only called when a run starts
-    if (!crew.callbacks?.before) await checkTaskInputs(crew.tasks, await parseInputs(crew, inputs))
+    if (!crew.callbacks?.before) await checkPlanned(crew, await parseInputs(crew, inputs), () => true)
   } catch (error) {
     throw RepriseError.isInstance(error) ? reworded(error, `${label}: ${error.facts}`) : error
   }
@@ -171,6 +171,14 @@ async function parseCron(
   } catch (error) {
     throw refuse(` (${messageOf(error)})`, error)
   }
+}
+
+/** Throws OPTION_INVALID; the message names the declared schedules. */
+export function findSchedule(crew: string, declared: readonly DeclaredSchedule[], name: string): DeclaredSchedule {
+  const found = declared.find((schedule) => schedule.name === name)
+  if (found) return found
+  const names = declared.map((schedule) => describe(schedule.name)).join(', ') || 'none'
+  throw new RepriseError('OPTION_INVALID', `crew ${crew} has no schedule ${describe(name)}; it has ${names}`)
 }
 
 export interface NextRun {

@@ -21,6 +21,16 @@ export function findDefinition(crew: CrewDefinition, task: Task | string): TaskD
   return { ...list.forEach.template, name: task as string, of: list.name }
 }
 
+/** Finds a crew by name: the crew itself, or one nested in it. */
+export function nestedCrew(crew: CrewDefinition, name: string): CrewDefinition | undefined {
+  if (crew.name === name) return crew
+  for (const { child } of crew.tasks) {
+    const found = child && nestedCrew(child.crew, name)
+    if (found) return found
+  }
+  return undefined
+}
+
 /** Finds a task that is not an item. Throws OPTION_INVALID for an item. `what`: where it is given. */
 export function findWholeTask(crew: CrewDefinition, task: Task | string, what: string): TaskDefinition {
   const found = findDefinition(crew, task)

@@ -7,7 +7,7 @@ import { parsedOutput } from '../../engine/run/task-context.ts'
 import { checkNewRunId, checkRunId } from '../../read/row-summary.ts'
 import { abortSignal, optional, whole, checkKeys } from '../../base/options.ts'
 import { asRepriseError, RepriseError } from '../../base/errors.ts'
-import type { Estimate, StoredOutput, Usage } from '../../journal/entries.ts'
+import type { StoredOutput, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
@@ -17,7 +17,6 @@ import { nextWords } from '../../base/next.ts'
 import { dollars, plural } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
-import type { Crew } from '../crew.ts'
 import { findWholeTask } from '../result/find-definition.ts'
 import type { Task } from '../task.ts'
 import { mapConcurrently, readConcurrency } from './shared-options.ts'
@@ -78,7 +77,7 @@ export interface BacktestOutput<Output = unknown> {
   readonly cost: number | undefined
 }
 
-interface BacktestRequest {
+export interface BacktestRequest {
   readonly task: TaskDefinition
   readonly runs: number | readonly string[]
   readonly concurrency: number
@@ -111,28 +110,6 @@ export function findTrialTask(crew: CrewDefinition, task: Task | string): TaskDe
   if (!found.forEach) return found
   const words = `task ${found.name} has forEach, so its items cannot be compared over runs; replay one of them: ${found.name}[…]`
   throw new RepriseError('OPTION_INVALID', words)
-}
-
-interface BacktestCases {
-  readonly cases: readonly { readonly runId: string; readonly state: RunState; readonly changes: readonly string[] }[]
-  readonly passed: Awaited<ReturnType<typeof storedCases>>['passed']
-}
-
-/** Returns the cases of a backtest, and the runs that it skips. `tried`: runs with a trial, which are always cases. */
-export async function planBacktest(
-  store: Store,
-  crew: CrewDefinition,
-  task: TaskDefinition,
-  { runs: wanted, tried }: { readonly runs: number | readonly string[]; readonly tried: Iterable<string> },
-): Promise<BacktestCases> {
-  const { runs, passed } = await storedCases(store, crew, task, wanted)
-  const cases: BacktestCases['cases'][number][] = []
-  for (const runId of new Set([...tried, ...runs])) {
-    // an earlier run may have been deleted since its trial
-    const found = await readCase(store, runId, crew, task).catch(() => 'deleted')
-    if (typeof found !== 'string') cases.push({ runId, state: found.state, changes: found.changes })
-  }
-  return { cases, passed }
 }
 
 /**
@@ -319,16 +296,4 @@ function backtestText(data: Omit<Backtest, 'toString'>): string {
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
   return line.length <= 100 ? line : `${line.slice(0, 99)}…`
-}
-
-/**
- * Estimates the usage of one trial from the latest executions of the task. Undefined if the task never completed, or if
- * there is no run, which the backtest itself reports.
- */
-export async function trialEstimate(crew: Crew, task: string): Promise<Estimate | undefined> {
-  const { code } = findTrialTask(crew['~open'].definition, task)
-  // a trial returns the recorded result, or fails
-  if (code && code.effect !== 'read') return { usage: noUsage, cost: 0, samples: 0 }
-  const plan = await crew.plan({ of: 'fork', from: task, through: task }).catch(() => undefined)
-  return plan?.tasks.find((planned) => planned.task === task)?.estimate
 }

@@ -4,7 +4,7 @@ import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { isGivenUp, readSummary, moveOf } from '../../read/row-summary.ts'
 import { isServedBy } from '../../read/lanes.ts'
-import { readRun } from '../../read/read-run.ts'
+import { otherCrewError, readRun } from '../../read/read-run.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
 import { describeTaskChanges, describeOrphan, givenUpReason } from '../../journal/describe.ts'
 import { checkResumable } from '../../engine/run/resume-run.ts'
@@ -12,11 +12,13 @@ import { messageOf } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'
-import { isEnded } from '../../journal/state/state.ts'
+import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { RunViewStatus } from '../../runs/status.ts'
+import { comparedWithCode, type RunView } from '../../runs/run-view.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow } from '../../stores/store.ts'
 import { checkPlanned, hasStarted, isOpen, type OpenCrew } from '../open-crew.ts'
+import { nestedCrew } from '../result/find-definition.ts'
 import type { PlanEstimate } from '../result/plan.ts'
 import { resumePlan } from './resume.ts'
 
@@ -42,6 +44,15 @@ export interface RunCheck {
   readonly execute: readonly string[]
   /** Estimated usage of these tasks. */
   readonly estimate: PlanEstimate | undefined
+}
+
+export type RunComparison = Pick<RunView, 'stale' | 'orphaned'>
+
+/** Compares a run with the definition of its crew: this one, or one nested in it. Rejects with RUN_NOT_FOUND. */
+export async function compareRun({ definition, engine }: OpenCrew, state: RunState): Promise<RunComparison> {
+  const crew = nestedCrew(definition, state.crew)
+  if (!crew) throw otherCrewError(state.run, state.crew, definition.name)
+  return comparedWithCode({ state, store: (await engine()).store }, crew)
 }
 
 /** Yields a check for every unfinished run of the crew, newest first. */

@@ -5,7 +5,7 @@ import { checkNewRunId } from '../../read/row-summary.ts'
 import { asRepriseError, messageOf, RepriseError, reworded } from '../../base/errors.ts'
 import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { checkKeys, describe } from '../../base/options.ts'
+import { checkKeys, defined, describe, func, optional } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { StartedRun } from '../started-run.ts'
 import type { OpenCrew } from '../open-crew.ts'
@@ -25,7 +25,7 @@ import { startRun } from '../run.ts'
 import type { Task } from '../task.ts'
 import type { Json } from '../../journal/json.ts'
 
-export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoices<Reference> {
+export interface ForEachOptions<Reference = TaskReference, T extends Tasks = Tasks> extends ExecuteChoices<Reference> {
   /**
    * Prefix of the run ids (`nightly` for `nightly-1`, `nightly-2`), or a function that returns each id. An existing id
    * has the same effect as in `kickoff`. Default: new ids.
@@ -35,6 +35,13 @@ export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoice
   readonly concurrency?: number
   /** Whether to reuse outputs of earlier tasks with the same code and inputs. Default: false. */
   readonly reuse?: Reuse
+  /** Returns the name of an element in errors, such as `line 3 of claims.jsonl`. Default: `inputs[2]`. */
+  readonly nameOf?: (index: number) => string
+  /**
+   * Called with each result when its run has ended, instead of a line in the log. Not called for runs that never
+   * started. If it throws, no further run starts, and the call rejects with CALLBACK_FAILED.
+   */
+  readonly onResult?: (result: ForEachResult<T>, index: number) => void | Promise<void>
 }
 
 /** Result of one run. `pending` if the signal was aborted before the run started. */
@@ -51,35 +58,32 @@ interface NoResult {
   toString(): string
 }
 
-interface ForEachRequest {
+interface ForEachRequest extends Pick<ForEachOptions, 'nameOf' | 'onResult'> {
   readonly list: unknown
   readonly id: unknown
   readonly concurrency: unknown
   readonly reuse: RunState['reuse']
   readonly choices: ExecuteOptions
-  readonly watch?: ForEachWatch | undefined
 }
 
 /**
  * Checks the options. Inputs are checked later, one by one. Throws OPTION_INVALID, OPTION_UNKNOWN or TASK_NOT_FOUND.
  */
-export function readForEach(
-  crew: CrewDefinition,
-  list: unknown,
-  options: ForEachOptions,
-  watch?: ForEachWatch,
-): ForEachRequest {
-  checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
+export function readForEach(crew: CrewDefinition, list: unknown, options: ForEachOptions): ForEachRequest {
+  checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', 'nameOf', 'onResult', ...executeKeys])
   const { id, concurrency } = options
-  return { list, id, concurrency, reuse: readReuse(options.reuse), choices: readChoices(crew, options), watch }
-}
-
-/** Hooks for the command line, which reads inputs from the lines of a file, and prints each run when it has ended. */
-export interface ForEachWatch {
-  /** Returns the name of the inputs in errors: `line 3 of claims.jsonl`. */
-  nameOf(index: number): string
-  /** Called when a run has ended, but not for runs that never started. Must not reject. */
-  ended(index: number, result: ForEachResult): void | Promise<void>
+  const hooks = {
+    nameOf: optional('nameOf', options.nameOf, func),
+    onResult: optional('onResult', options.onResult, func),
+  }
+  return {
+    list,
+    id,
+    concurrency,
+    reuse: readReuse(options.reuse),
+    choices: readChoices(crew, options),
+    ...defined(hooks),
+  }
 }
 
 /**
@@ -98,9 +102,8 @@ export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): P
 }
 
 async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForEachResult[] | undefined> {
-  const { list, reuse, choices, watch } = request
+  const { list, reuse, choices, onResult, nameOf = (index) => `inputs[${index}]` } = request
   const { logger } = open.definition
-  const nameOf = watch?.nameOf ?? ((index: number) => `inputs[${index}]`)
   const naming = <T>(index: number, work: () => T | Promise<T>): Promise<T> => withItemName(nameOf(index), work)
   if (!Array.isArray(list)) {
     throw new RepriseError('INPUT_INVALID', `the inputs are ${describe(list)}; give a list of inputs, one for each run`)
@@ -137,19 +140,27 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
     }
   }
   let ended = 0
+  let failure: RepriseError | undefined
+  const report = async (result: ForEachResult, index: number): Promise<void> => {
+    ended++
+    if (!onResult) return logger.info(`[${result.runId}] ${result.status}: ${ended} of ${all.length} runs have ended`)
+    try {
+      await onResult(result, index)
+    } catch (error) {
+      failure ??= callbackError('onResult', error)
+    }
+  }
   const results = await mapConcurrently(
     all,
     concurrency,
     async (read, index) => {
       const result = await runOne(read, index)
-      if (!result) return undefined
-      ended++
-      if (watch) await watch.ended(index, result)
-      else logger.info(`[${result.runId}] ${result.status}: ${ended} of ${all.length} runs have ended`)
+      if (result) await report(result, index)
       return result
     },
-    () => choices.signal?.aborted ?? false,
+    () => failure !== undefined || choices.signal?.aborted === true,
   )
+  if (failure) throw failure
   if (waits) return undefined
   return results.map((result, index) => {
     return result ?? { ...noResult(ids[index], 'This run was not started'), status: 'pending' }
@@ -203,10 +214,13 @@ function callId(id: unknown, inputs: Inputs, index: number): unknown {
   try {
     return (id as (inputs: Inputs, index: number) => unknown)(plainInputs(inputs), index)
   } catch (error) {
-    throw new RepriseError('CALLBACK_FAILED', `the id function threw: ${redact(messageOf(error))}`, {
-      cause: error,
-    })
+    throw callbackError('the id function', error)
   }
+}
+
+function callbackError(what: string, error: unknown): RepriseError {
+  if (RepriseError.isInstance(error)) return error
+  return new RepriseError('CALLBACK_FAILED', `${what} threw: ${redact(messageOf(error))}`, { cause: error })
 }
 
 async function withItemName<T>(name: string, work: () => T | Promise<T>): Promise<T> {

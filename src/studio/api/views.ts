@@ -9,13 +9,15 @@ import type {
   ToolDefinition,
   ToolOutcome,
   Usage,
-  Estimate,
-  Limit,
 } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { OutputDiff } from '../../runs/diff/task-diff.ts'
 import type { RunViewStatus, Holder } from '../../runs/status.ts'
+import type { CrewDescription } from '../../crew/define/describe.ts'
+import type { BacktestPlan } from '../../crew/verbs/plan-backtest.ts'
 import type { PriorityName } from '../../crew/verbs/enqueue.ts'
+
+export type { BacktestPlan }
 
 export type StepView = ModelStep | ToolStep
 
@@ -91,27 +93,6 @@ export interface SpendingView {
   }[]
 }
 
-/** What a backtest would do. To start exactly this, send the ids of its cases as `runs`. */
-export interface BacktestPlan {
-  readonly task: string
-  readonly cases: readonly {
-    readonly runId: string
-    readonly inputs: { readonly [name: string]: Json }
-    /** What changed since that run, such as `description changed`. */
-    readonly changes: readonly string[]
-    /** The trial is done and won't be paid for again. */
-    readonly done: boolean
-  }[]
-  /** Skipped runs, each with the reason. */
-  readonly passed: readonly { readonly runId: string; readonly reason: string }[]
-  /** How many times the task would be executed. */
-  readonly execute: number
-  /** Estimate for one execution, from the latest ones. Undefined if unknown, as for a task that never completed. */
-  readonly estimate: Estimate | undefined
-  /** Tools that would not be called, because a backtest has no effects. */
-  readonly withheld: readonly string[]
-}
-
 export interface BacktestSummary {
   readonly id: string
   readonly crew: string
@@ -160,56 +141,15 @@ export interface BacktestSide {
   readonly cost: number | undefined
 }
 
-export interface CrewView {
-  readonly name: string
-  readonly version: string
-  readonly process: 'sequential' | 'parallel' | 'hierarchical'
-  /** Whether it is a flow. Its steps are found while it runs, so it has no tasks. */
-  readonly flow: boolean
-  /** Names of the inputs that the crew uses. */
-  readonly inputs: readonly string[]
-  /** JSON Schema of the inputs, if the crew declares one. */
-  readonly inputSchema?: Json | undefined
+export interface CrewView extends Omit<CrewDescription, 'tasks'> {
   readonly tasks: readonly CrewTask[]
-  readonly agents: readonly CrewAgent[]
-  readonly budget: Limit | undefined
   /** The crews that contain this crew as a task. If there are any, runs of this crew can't be started directly. */
   readonly within: readonly string[]
 }
 
-export interface CrewTask {
-  readonly name: string
-  readonly type: 'agent' | 'function' | 'crew'
-  /** As declared, with placeholders. */
-  readonly description: string
-  readonly expectedOutput: string | undefined
-  readonly agent: string | undefined
-  /** The tasks whose outputs it receives. */
-  readonly context: readonly string[]
-  readonly inputs: readonly string[]
-  readonly tools: readonly {
-    readonly name: string
-    readonly description: string
-    readonly effect: 'read' | 'idempotent' | 'once'
-    readonly approval: 'always' | 'sometimes' | undefined
-    readonly schema: Json
-  }[]
-  /** JSON Schema of its output. */
-  readonly schema: Json | undefined
-  readonly guardrails: readonly string[]
-  readonly humanInput: boolean
-  readonly async: boolean
-  /** Whether the task has a condition and may be skipped. */
-  readonly conditional: boolean
+export interface CrewTask extends Omit<CrewDescription['tasks'][number], 'crew'> {
   /** Name of the nested crew. */
   readonly crew: string | undefined
-}
-
-export interface CrewAgent {
-  readonly role: string
-  readonly goal: string
-  readonly backstory: string | undefined
-  readonly model: string
 }
 
 export interface QueueView {

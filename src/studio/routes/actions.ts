@@ -3,7 +3,6 @@
 import type { Crew } from '../../crew/crew.ts'
 import type { Plan } from '../../crew/result/plan.ts'
 import type { RunPromise } from '../../crew/run.ts'
-import { wakeRun } from '../../crew/queue/dispatcher.ts'
 import { defined } from '../../base/options.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { moveOf, runMoved, readSummary } from '../../read/row-summary.ts'
@@ -82,9 +81,9 @@ export const actionRoutes: Routes<
       }
       if (how === 'here') findCrew(context, name)
       refuseOptions(options)
-      const runId = await context.runs.run(param('run')).requeue(defined({ by }))
-      if (loaded) await wakeRun(loaded.open, runId)
-      return { runId, how: 'queue' }
+      // with the code of the crew, its dispatcher wakes the run
+      const run = loaded ? loaded.crew.run(row.run) : context.runs.run(row.run)
+      return { runId: await run.requeue(defined({ by })), how: 'queue' }
     },
   },
   'POST /runs/{run}/replay': {

@@ -1,12 +1,11 @@
 // Backtests, stored and in progress. Each trial is a run of its own, forked from the run that it is compared with and
 // stored under the crew's name followed by `/backtest`. So trials survive a kill, and a backtest with the same id
 // executes only the missing ones.
-import { checkModels } from '../../crew/open-crew.ts'
-import { findTask } from '../../crew/result/result.ts'
-import { findTrialTask, sameOutput, trialEstimate, withheldCalls, planBacktest } from '../../crew/verbs/backtest.ts'
-import { allRows } from '../../read/all-rows.ts'
-import { uuidV7 } from '../../base/clock.ts'
-import { backtestName, isBacktest, unchanged } from '../../read/backtest-name.ts'
+import type { Crew } from '../../crew/crew.ts'
+import { sameOutput, withheldCalls } from '../../crew/verbs/backtest.ts'
+import { backtestOf, storedTrials } from '../../crew/verbs/plan-backtest.ts'
+import { realClock, uuidV7 } from '../../base/clock.ts'
+import { backtestName, unchanged } from '../../read/backtest-name.ts'
 import { costOfTask } from '../../read/costs.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
 import { readSummary, checkNewRunId } from '../../read/row-summary.ts'
@@ -15,20 +14,14 @@ import type { Failure } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { diffOutputs } from '../../runs/diff/task-diff.ts'
+import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import type {
-  BacktestBody,
-  BacktestCaseView,
-  BacktestPlan,
-  BacktestSide,
-  BacktestSummary,
-  BacktestView,
-} from '../api/contract.ts'
+import type { BacktestCaseView, BacktestPlan, BacktestSide, BacktestSummary, BacktestView } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
 import { backtestFields, crewFilter } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { findCrew, type LoadedCrew, type StudioContext } from '../context.ts'
+import { findCrew, type StudioContext } from '../context.ts'
 
 export const backtestRoutes: Routes<
   | 'GET /backtests'
@@ -52,19 +45,22 @@ export const backtestRoutes: Routes<
     summary: 'Plan a backtest',
     role: 'act',
     body: backtestFields,
-    handle: ({ context, param, body }) => backtestPlan(context, findCrew(context, param('crew')), body),
+    handle: ({ context, param, body: { task, ...options } }) =>
+      findCrew(context, param('crew')).crew.planBacktest(task, options),
   },
   'POST /crews/{crew}/backtests': {
     summary: 'Start or continue a backtest',
     role: 'act',
     body: backtestFields,
     async handle({ context, param, body }) {
-      const loaded = findCrew(context, param('crew'))
-      const id = body.id === undefined ? uuidV7(context.clock.now().getTime()) : checkNewRunId(body.id)
-      const plan = await backtestPlan(context, loaded, body)
+      const { crew, description } = findCrew(context, param('crew'))
+      const id = body.id === undefined ? uuidV7(realClock.now().getTime()) : checkNewRunId(body.id)
+      const { task, ...options } = body
+      const plan = await crew.planBacktest(task, options)
       if (context.backtests.has(id)) throw new RepriseError('RUN_HELD', `backtest ${id} is in progress; stop it first`)
-      checkModels([findTask(loaded.definition.tasks, plan.task, `crew ${loaded.definition.name}`)])
-      startBacktest(context, loaded, id, plan)
+      const called = description.tasks.find(({ name }) => name === plan.task)?.models ?? []
+      for (const model of crew.models) if (called.includes(modelName(model))) checkModel(model)
+      startBacktest(context, crew, id, plan)
       return { id, total: plan.cases.length }
     },
   },
@@ -83,16 +79,11 @@ export const backtestRoutes: Routes<
 }
 
 /** Throws RUN_NOT_FOUND if there is no run to test the task on. */
-function startBacktest(
-  context: StudioContext,
-  { crew, definition }: LoadedCrew,
-  id: string,
-  { task, cases, passed }: BacktestPlan,
-): void {
+function startBacktest(context: StudioContext, crew: Crew, id: string, { task, cases, passed }: BacktestPlan): void {
   if (cases.length === 0) {
     const [first] = passed
     const reason = first ? `; ${first.runId}: ${first.reason}` : ''
-    throw new RepriseError('RUN_NOT_FOUND', `crew ${definition.name} has no run to test ${task} on${reason}`)
+    throw new RepriseError('RUN_NOT_FOUND', `crew ${crew.name} has no run to test ${task} on${reason}`)
   }
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, context.signal])
@@ -100,52 +91,19 @@ function startBacktest(
   // errors need no report: a failed case is visible in its trial, and the backtest can be continued
   const remove = (): void => void context.backtests.delete(id)
   context.backtests.set(id, {
-    crew: definition.name,
+    crew: crew.name,
     task,
-    createdAt: context.clock.now().toISOString(),
+    createdAt: realClock.now().toISOString(),
     total: cases.length,
     stop: () => stop.abort(),
     end: ended.then(remove, remove),
   })
 }
 
-const defaultCount = 20
-
-/**
- * Rejects with TASK_NOT_FOUND, or RUN_NOT_FOUND for a requested run. A plan without cases isn't an error: `passed` has
- * the reasons.
- */
-async function backtestPlan(
-  { store }: StudioContext,
-  { crew, definition }: LoadedCrew,
-  { task: name, runs = defaultCount, id }: BacktestBody,
-): Promise<BacktestPlan> {
-  const task = findTrialTask(definition, name)
-  const tried = new Map<string, RunRow>()
-  for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.forkedFrom ?? '', trial)
-  const found = await planBacktest(store, definition, task, { runs, tried: tried.keys() })
-  const cases: BacktestPlan['cases'][number][] = []
-  for (const { runId, state, changes } of found.cases) {
-    const trial = tried.get(runId)
-    const done = trial?.status === 'completed' && readSummary(trial).parentIncarnation === state.incarnation
-    cases.push({ runId, inputs: plainInputs(state.inputs), changes, done })
-  }
-  return {
-    task: task.name,
-    cases,
-    passed: found.passed,
-    execute: cases.filter(({ done }) => !done).length,
-    estimate: await trialEstimate(crew, task.name),
-    withheld: task.tools.filter(({ effect }) => effect !== 'read').map(({ name: tool }) => tool),
-  }
-}
-
-const rowsLimit = 5_000
-
 /** Newest first. */
 async function listBacktests(store: Store, crew: string | undefined): Promise<BacktestSummary[]> {
   const found = new Map<string, BacktestSummary>()
-  for await (const row of trials(store, crew)) {
+  for await (const row of storedTrials(store, crew)) {
     const summary = summaryFrom(row)
     const known = found.get(summary.id)
     found.set(
@@ -185,30 +143,19 @@ async function backtestView(context: StudioContext, id: string): Promise<Backtes
 /** Newest first. */
 async function readTrials(store: Store, id: string): Promise<RunRow[]> {
   const rows: RunRow[] = []
-  for await (const row of trials(store, undefined)) if (summaryFrom(row).id === id) rows.push(row)
+  for await (const row of storedTrials(store, undefined)) if (backtestOf(row) === id) rows.push(row)
   return rows
 }
 
-async function* trials(store: Store, crew: string | undefined): AsyncGenerator<RunRow> {
-  let read = 0
-  const filter = { roots: true as const, ...(crew === undefined ? {} : { crew: backtestName(crew) }) }
-  for await (const row of allRows(store, filter)) {
-    if (read++ === rowsLimit) return
-    if (isBacktest(row.crew)) yield row
-  }
-}
-
-/** Reads the id of the backtest from that of the trial: `<backtest>:<earlier run, or its digest>`. */
 function summaryFrom(row: RunRow): BacktestSummary {
-  const { run, forkedFrom: parent = '', crew, createdAt } = row
-  const id = run.endsWith(`:${parent}`) ? run.slice(0, -parent.length - 1) : run.slice(0, run.lastIndexOf(':'))
+  const { crew, createdAt } = row
   const { from = '', trials: total } = readSummary(row)
-  return { id, crew: crew.slice(0, -backtestName('').length), task: from, createdAt, trials: 1, total }
+  return { id: backtestOf(row), crew: crew.slice(0, -backtestName('').length), task: from, createdAt, trials: 1, total }
 }
 
 async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<BacktestCaseView> {
   const { crew, task } = summaryFrom(row)
-  const prices = crews.get(crew)?.definition.prices
+  const prices = crews.get(crew)?.crew.prices
   const sideOf = async (state: RunState | undefined): Promise<BacktestSide | undefined> => {
     const tried = state?.tasks.get(task)
     if (!state || !tried?.output) return undefined

@@ -1,18 +1,13 @@
 // Loaded crews, their schedules, and the queue.
-import type { Agent } from '../../crew/agent.ts'
-import type { Crew } from '../../crew/crew.ts'
-import { taskAgents } from '../../crew/define/define-agent.ts'
-import type { Definition } from '../../crew/open-crew.ts'
 import { defined } from '../../base/options.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
 import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { readSummary } from '../../read/row-summary.ts'
-import { modelName } from '../../models/resolve/resolve-model.ts'
 import { readExecution, type Holder } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import type { CrewAgent, CrewTask, CrewView, QueueView, ScheduleView } from '../api/contract.ts'
+import type { CrewView, QueueView, ScheduleView } from '../api/contract.ts'
 import { addSchedule } from '../../crew/queue/added-schedules.ts'
 import { cancelFields, crewFilter, scheduleFields } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
@@ -73,61 +68,9 @@ export const crewRoutes: Routes<
   },
 }
 
-function crewView({ crew, definition, within }: ShownCrew): CrewView {
-  const { name, version, process, budget, inputs } = definition
-  return {
-    name,
-    version,
-    process,
-    flow: definition.flow !== undefined,
-    inputs: crew.inputs,
-    inputSchema: inputs?.json,
-    tasks: definition.tasks.map(toCrewTask),
-    agents: crewAgents(crew, definition),
-    budget,
-    within,
-  }
-}
-
-/** The agents of a crew, each with the model that runs use: `crew.with` may have replaced the agent's own. */
-function crewAgents(crew: Crew, { tasks }: Definition): CrewAgent[] {
-  const used = new Map(
-    tasks
-      .filter(({ code, child }) => !code && !child)
-      .flatMap(taskAgents)
-      .map((agent) => [agent.identity, agent.model]),
-  )
-  const agents = new Set([...crew.agents, ...([...used.keys()] as Agent[])])
-  return [...agents].map((agent) => {
-    const { role, goal, backstory, model } = agent
-    return { role, goal, backstory, model: modelName(used.has(agent) ? used.get(agent) : model) }
-  })
-}
-
-function toCrewTask(task: Definition['tasks'][number]): CrewTask {
-  const type = task.child ? 'crew' : task.code ? 'function' : 'agent'
-  return {
-    name: task.name,
-    type,
-    description: task.description,
-    expectedOutput: task.expectedOutput,
-    agent: type === 'agent' ? task.agent.role : undefined,
-    context: task.context,
-    inputs: task.inputs,
-    tools: task.tools.map(({ name, description, effect, asks, schema }) => ({
-      name,
-      description,
-      effect,
-      approval: asks,
-      schema: schema.json,
-    })),
-    schema: task.schema?.json,
-    guardrails: task.guardrails.map(({ name }) => name),
-    humanInput: task.humanInput,
-    async: task.async,
-    conditional: task.when !== undefined,
-    crew: task.child?.crew.name,
-  }
+function crewView({ description, within }: ShownCrew): CrewView {
+  const tasks = description.tasks.map((task) => ({ ...task, crew: task.crew?.name }))
+  return { ...description, tasks, within }
 }
 
 /** Counting this many rows takes about a second. */
@@ -203,7 +146,7 @@ function byCrew(a: Counts, b: Counts): number {
 }
 
 async function scheduleList(context: StudioContext, crew: string | undefined): Promise<ScheduleView[]> {
-  const crews = [...context.crews.values()].filter(({ definition: { name } }) => crew === undefined || name === crew)
+  const crews = [...context.crews.values()].filter((one) => crew === undefined || one.crew.name === crew)
   const views = await Promise.all(crews.map((one) => schedulesOf(context, one)))
   return views.flat().toSorted((a, b) => ((a.next ?? '~') < (b.next ?? '~') ? -1 : 1))
 }

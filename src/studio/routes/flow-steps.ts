@@ -9,8 +9,7 @@ import { currentTasks, taskView } from '../../runs/task-view.ts'
 import type { Timeline } from '../../runs/timeline.ts'
 import type { FlowView, ListPart, TaskDetail, TaskPage } from '../api/contract.ts'
 import type { TasksQuery } from '../api/requests.ts'
-import { runDefinition, runPrices, type StudioContext } from '../context.ts'
-import type { Definition } from '../../crew/open-crew.ts'
+import { runCode, runPrices, type LoadedCrew, type StudioContext } from '../context.ts'
 import type { Prices } from '../../models/cost.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 
@@ -54,10 +53,10 @@ export async function taskPage(
   const tree = await readRunTree(context.store, runId)
   const { state } = tree
   const prices = await runPrices(context, runId, state.crew)
-  const definition = await runDefinition(context, runId, state.crew)
+  const code = await runCode(context, runId, state.crew)
   const found = currentTasks(state).filter((task) => name === undefined || groupName(task.name) === name)
   const tasks = found.slice(from, from + limit).map(async (task): Promise<TaskDetail> => {
-    const { messages: _, ...detail } = await taskDetail(tree, await taskView(tree, task), definition, prices)
+    const { messages: _, ...detail } = await taskDetail(tree, await taskView(tree, task), code, prices)
     return shortDetail(detail)
   })
   return { items: await Promise.all(tasks), from, total: found.length }
@@ -67,15 +66,15 @@ export async function taskPage(
 export async function taskDetail(
   tree: RunTree,
   task: TaskView,
-  crew: Definition | undefined,
+  code: LoadedCrew | undefined,
   prices: Prices | undefined,
 ): Promise<TaskDetail & Pick<TaskView, 'messages'>> {
-  const code = crew?.tasks.find(({ name }) => name === task.name)
+  const declared = code?.description.tasks.find(({ name }) => name === task.name)
   return {
     ...task,
     // the order of steps is known without the code
-    context: task.step ? [task.step.after ?? []].flat() : code?.context,
-    schema: code?.schema?.json,
+    context: task.step ? [task.step.after ?? []].flat() : declared?.context,
+    schema: declared?.schema,
     cost: await costOfTask(tree.state, task.name, prices),
   }
 }

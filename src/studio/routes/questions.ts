@@ -67,7 +67,7 @@ function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: R
   switch (question.kind) {
     case 'result': {
       const task = question.asking.at(-1)?.task
-      return shown.get(state.crew)?.definition.tasks.find(({ name }) => name === task)?.schema?.json
+      return shown.get(state.crew)?.description.tasks.find(({ name }) => name === task)?.schema
     }
     case 'call': {
       // the root run and a child run have different ids for a question, but the same key

@@ -9,12 +9,12 @@ import { diffRuns, type SideFacts } from '../../runs/diff/diff-runs.ts'
 import { readLineage } from '../../runs/lineage.ts'
 import { rowStatus, summarize, type RunSummary } from '../../runs/summary.ts'
 import { taskView } from '../../runs/task-view.ts'
-import { readRunTree, type RunTree, comparedWithCode, buildRunView, type RunView } from '../../runs/run-view.ts'
+import { readRunTree, type RunTree, buildRunView, type RunView } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { notFound } from '../api/problem.ts'
 import { diffSides, entryRange, groupStart, runFilter, taskRange } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { isHere, readRow, runDefinition, runPrices, type StudioContext } from '../context.ts'
+import { isHere, readRow, runCode, runPrices, type StudioContext } from '../context.ts'
 import { addEntry, emptyTimeline, type Timeline } from '../../runs/timeline.ts'
 import { runPage } from './run-page.ts'
 import { flowView, questionsInDetail, taskDetail, taskPage, withoutSteps } from './flow-steps.ts'
@@ -87,8 +87,8 @@ export const runRoutes: Routes<
       const task = tree.state.tasks.get(param('task'))
       if (!task) throw notFound(`run ${param('run')} has no task ${param('task')}`)
       const { crew } = tree.state
-      const definition = await runDefinition(context, param('run'), crew)
-      return taskDetail(tree, await taskView(tree, task), definition, await runPrices(context, param('run'), crew))
+      const code = await runCode(context, param('run'), crew)
+      return taskDetail(tree, await taskView(tree, task), code, await runPrices(context, param('run'), crew))
     },
   },
   'GET /runs/{run}/steps/{path}': {
@@ -155,28 +155,29 @@ async function readSide(context: StudioContext, runId: string): Promise<SideFact
 async function runDetail(context: StudioContext, runId: string, role: Role, groups = 0): Promise<RunDetail> {
   const tree = await readRunTree(context.store, runId)
   const { state } = tree
-  const definition = await runDefinition(context, runId, state.crew)
+  const code = await runCode(context, runId, state.crew)
   const prices = await runPrices(context, runId, state.crew)
-  // without the definition, so outputs stay plain JSON: a schema's transforms may return anything
+  // without the code, so outputs stay plain JSON: a schema's transforms may return anything
   const { waits: _1, events: _2, left: _3, ...view } = await buildRunView(tree, undefined, state.flow ? [] : undefined)
-  const compared = await comparedWithCode(tree, definition)
+  const { stale, orphaned } = code ? await code.crew.compare(state) : view
   return {
     ...view,
-    ...compared,
+    stale,
+    orphaned,
     cost: await costOfRun(state, prices),
     questions: questionsInDetail(tree),
     tasks: state.flow ? [] : await Promise.all(view.tasks.map(toDetail)),
     steps: flowView(tree, groups),
     through: state.through,
     seq: state.seq,
-    code: definition !== undefined,
-    module: context.crews.get(state.crew)?.open.module ?? state.module,
+    code: code !== undefined,
+    module: context.crews.get(state.crew)?.crew.module ?? state.module,
     here: isHere(context, runId),
-    can: availableActions({ ...view, ...compared }, tree, role, context.crews.has(state.crew)),
+    can: availableActions({ ...view, orphaned }, tree, role, context.crews.has(state.crew)),
   }
 
   async function toDetail(task: RunView['tasks'][number]): Promise<TaskDetail> {
-    const { messages: _, ...detail } = await taskDetail(tree, task, definition, prices)
+    const { messages: _, ...detail } = await taskDetail(tree, task, code, prices)
     return detail
   }
 }

@@ -1,5 +1,6 @@
 // Server-sent events: the events of a run, and hints that runs may have changed.
 import { eventBody, eventFrame, eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
+import { realClock } from '../../base/clock.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { streamStart } from '../api/requests.ts'
@@ -22,7 +23,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
       if (loaded) return loaded.crew.run(run).toResponse(request, query)
       const source = {
         id: run,
-        world: context.clock,
+        world: realClock,
         follow: (after: number) => context.runs.run(run).entries({ after, caughtUp: true }),
         isOver: (after: number) => isOver(context, run, after),
       }
@@ -43,7 +44,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
         endText: () => '',
         // the stream ends without an event: clients reconnect and read the store again
         errorText: () => '',
-        sleep: (ms, signal) => context.clock.sleep(ms, signal),
+        sleep: (ms, signal) => realClock.sleep(ms, signal),
       })
       return new Response(body, { headers })
     },
@@ -59,7 +60,7 @@ async function isOver({ store }: StudioContext, run: string, after: number): Pro
 }
 
 /** Yields a hint at once, then one for all changes within `quietMs`. Closing the iterator ends a wait. */
-function changes({ store, signal, clock }: StudioContext): AsyncIterator<true, undefined> {
+function changes({ store, signal }: StudioContext): AsyncIterator<true, undefined> {
   const stop = new AbortController()
   const watched = AbortSignal.any([stop.signal, signal])
   const changed = createNotifier()
@@ -82,7 +83,7 @@ function changes({ store, signal, clock }: StudioContext): AsyncIterator<true, u
       await changed.wait()
       changed.consume()
       if (hasEnded) return { done: true, value: undefined }
-      await clock.sleep(quietMs, watched).catch(() => {})
+      await realClock.sleep(quietMs, watched).catch(() => {})
       return hasEnded ? { done: true, value: undefined } : { done: false, value: true }
     },
     async return() {

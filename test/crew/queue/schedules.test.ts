@@ -142,14 +142,18 @@ test('the next run of a schedule is made once by any number of callers, with the
     inputs: (time) => ({ day: time.toISOString().slice(0, 10) }),
   })
   const now = new Date('2026-11-14T12:00Z')
-  const [first, second] = await Promise.all([
-    crew['~enqueueNext']('nightly', now),
-    crew['~enqueueNext']('nightly', now),
-  ])
+  const [first, second] = await Promise.all([crew.enqueueNext('nightly', now), crew.enqueueNext('nightly', now)])
   assert.deepEqual([first?.runId, second?.runId], Array(2).fill('nightly@2026-11-15T02:00:00Z'))
   assert.deepEqual(new Set([first?.created, second?.created]), new Set([true, false]))
   const [run, ...others] = await Array.fromAsync(crew.runs({ status: ['queued'] }))
   assert.deepEqual([run?.runId, run?.inputs, others], ['nightly@2026-11-15T02:00:00Z', { day: '2026-11-15' }, []])
+})
+
+test('a schedule that is not declared has no next run', async () => {
+  const crew = reports().with({ store: 'memory:' })
+  await crew.schedule({ name: 'nightly', cron: '0 2 * * *', inputs: { day: 'today' } })
+  const refusal = { code: 'OPTION_INVALID', message: /has no schedule "daily"; it has "nightly"/ }
+  await assert.rejects(crew.enqueueNext('daily'), refusal)
 })
 
 test('a copy of a crew for another store keeps its schedules', async () => {
@@ -164,9 +168,9 @@ test('two crews of one store whose schedules share a name are both named in the 
   await using other = reports('other').with({ store })
   const now = new Date()
   for (const crew of [one, other]) await crew.schedule({ name: 'nightly', cron: '0 2 * * *', inputs: { day: 'today' } })
-  await one['~enqueueNext']('nightly', now)
+  await one.enqueueNext('nightly', now)
   await assert.rejects(
-    other['~enqueueNext']('nightly', now),
+    other.enqueueNext('nightly', now),
     /belongs to crew one; rename the schedule of one of the two crews/,
   )
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
+import { crewLanes } from '../../../src/read/lanes.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { newStore, stateOf } from '../../engine/support.ts'
@@ -152,5 +153,5 @@ test('a message during the cancellation of a crew does not make its run ready', 
   await mid.with({ store: racing }).run('r/mid#1').cancel()
   assert.deepEqual(await store.inbox(deep), [late])
   assert.equal((await crew.advance('r')).status, 'failed')
-  assert.deepEqual(await store.ready(crew['~lanes'], 1), [])
+  assert.deepEqual(await store.ready(crewLanes(crew.describe()), 1), [])
 })

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
-import { trialEstimate } from '../../../src/crew/verbs/backtest.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 import { entriesOf } from '../../engine/support.ts'
@@ -236,8 +235,8 @@ test('a backtest of a function that is not read expects no model calls, since it
     store: memoryStore(),
   })
   await crew.kickoff()
-  assert.equal((await trialEstimate(crew, 'read'))?.usage.calls, 1)
-  assert.equal((await trialEstimate(crew, 'once'))?.usage.calls, 0)
+  assert.equal((await crew.planBacktest('read')).estimate?.usage.calls, 1)
+  assert.equal((await crew.planBacktest('once')).estimate?.usage.calls, 0)
   assert.equal((await crew.backtest('once')).usage.new.calls, 0)
 })
 

@@ -124,3 +124,31 @@ test('kickoffForEach suspends the active runs on a signal and leaves the rest fo
   const again = await topics([], store).crew.kickoffForEach(inputs, { id: 'n' })
   assert.deepEqual(again.map(String), ['on air', 'on fire', 'on water'])
 })
+
+test('kickoffForEach reports each result as soon as its run has ended, and names elements by nameOf', async () => {
+  const { crew } = topics([{ when: 'about water', error: 'no power' }])
+  const ended: string[] = []
+  const onResult = ({ status }: { status: string }, index: number): void => void ended.push(`${index} ${status}`)
+  const options = { concurrency: 1, onResult, nameOf: (index: number) => `line ${index + 1}` }
+  await crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }], options)
+  assert.deepEqual(ended, ['0 completed', '1 failed'])
+  await assert.rejects(
+    crew.kickoffForEach([{ topic: 'fire' }, {} as { topic: string }], options),
+    /^RepriseError: line 2: /,
+  )
+})
+
+test('kickoffForEach whose onResult throws starts no further run, and rejects when those in progress have ended', async () => {
+  const { crew } = topics()
+  const onResult = (): never => {
+    throw new Error('the disk is full')
+  }
+  const list = ['a', 'b', 'c'].map((topic) => ({ topic }))
+  const failed = crew.kickoffForEach(list, { concurrency: 2, onResult })
+  await assert.rejects(failed, { code: 'CALLBACK_FAILED', message: /onResult threw: the disk is full/ })
+  const runs = await crew.runs().page()
+  assert.deepEqual(
+    runs.map(({ status }) => status),
+    ['completed', 'completed'],
+  )
+})

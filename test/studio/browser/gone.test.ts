@@ -26,9 +26,7 @@ function crashing(store: Store, effect: 'read' | 'once', die: () => void = () =>
     },
   })
   const crew = new Crew({ name: 'crashing', tasks: [prepare, work], store, logger: { info() {}, warn() {} } })
-  // as the command line notes it
-  crew['~open'].module = { file: 'jobs/crews.ts', export: 'crashing' }
-  return crew
+  return crew.with({ module: { file: 'jobs/crews.ts', export: 'crashing' } })
 }
 
 /** Workers take the run up until it is as wanted. */

@@ -25,7 +25,7 @@ describe('a schedule', { skip }, () => {
     await crew.schedule({ name: 'nightly', cron: '0 2 * * *', inputs: { notes: 'P-77' } })
     await window.go('/crews')
     await window.until('.schedule', /nightly.*0 2 \* \* \* UTC.*isn’t queued, because no worker serves/s)
-    await crew['~enqueueNext']('nightly', new Date())
+    await crew.enqueueNext('nightly')
     await window.page.locator('.schedule .note').waitFor({ state: 'detached' })
   })
 

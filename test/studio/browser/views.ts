@@ -33,7 +33,7 @@ export async function sampleRuns(store: string): Promise<readonly Crew[]> {
   await checks.enqueue({ id: 'queued', inputs: { company: 'South Quay' } })
   const company = 'West Gate'
   await checks.schedule({ name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs: { company } })
-  await checks['~enqueueNext']('nightly', new Date())
+  await checks.enqueueNext('nightly')
   await claims.backtest('facts', { id: 'backtest', runs: 3 })
   await tight.kickoff({ id: 'limit', inputs: { text: 'a long text' } })
   await briefings.kickoff({ id: 'within', inputs: { topic: 'tides' } })

@@ -88,9 +88,9 @@ describe('questions on the page', { skip }, () => {
     await sendNow(page)
     for (const { until: shows } of [window, other]) await shows('.main', /Nothing is waiting for you/)
 
-    const read = await claims['~open'].engine()
+    const opened = await claims.openStore()
     assert.deepEqual(
-      await Promise.all(['approval', 'review', 'doubt', 'limit', 'denial'].map((run) => lastAnswer(read.store, run))),
+      await Promise.all(['approval', 'review', 'doubt', 'limit', 'denial'].map((run) => lastAnswer(opened, run))),
       [
         {
           decision: 'approve',
