@@ -4,11 +4,17 @@ import { callsToInherit } from '../../../src/engine/calls/once.ts'
 import { prepareImport, writeImport } from '../../../src/engine/history/import-run.ts'
 import { openEngine, realWorld } from '../../../src/engine/world.ts'
 import type { Json } from '../../../src/journal/json.ts'
-import type { RunState } from '../../../src/journal/state/state.ts'
+import {
+  isEnded,
+  type AttemptState,
+  type CallState,
+  type RunState,
+  type TaskState,
+} from '../../../src/journal/state/state.ts'
 import { readRun } from '../../../src/read/read-run.ts'
 import { listingRow } from '../../../src/read/row.ts'
 import { viewRun, type RunView } from '../../../src/runs/run-view.ts'
-import type { TaskView } from '../../../src/runs/task-view.ts'
+import { currentTasks, type TaskView } from '../../../src/runs/task-view.ts'
 import { addEntry, emptyTimeline, type Timeline } from '../../../src/runs/timeline.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 
@@ -25,14 +31,32 @@ export async function readingsOf(exported: string): Promise<{ readonly [run: str
     const view = await viewRun({ store }, row.run)
     const readings = {
       ...pick(view, viewed),
-      tasks: view.tasks.map((task) => pick(task, viewedOfTasks)),
+      tasks: view.tasks.map((task) => ({
+        ...pick(task, viewedOfTasks),
+        // of an unfinished run, the same as of the finished one
+        messages: isEnded(state.status) ? task.messages : undefined,
+      })),
       ...pick(state, known),
+      known: currentTasks(state).map((task) => ({
+        ...pick(task, knownOfTasks),
+        output: task.output && pick(task.output, [['within', 'uncounted', 'limited', 'failures']]),
+      })),
+      attempts: [...state.attempts.values()].map(({ turns, ...attempt }) => ({
+        ...pick(attempt, knownOfAttempts),
+        turns: turns.map(({ reply, calls }) => ({
+          ...pick(reply, [['last', 'paused', 'model', 'tries']]),
+          calls: calls.map((call) => pick(call, knownOfCalls)),
+        })),
+      })),
+      priority: row.priority,
       calls: callsToInherit(state),
       listed: JSON.parse(listingRow(state).summary) as Json,
       due,
       timeline: timelineWords(timeline),
     }
-    runs[row.run] = JSON.parse(JSON.stringify(readings)) as Json
+    runs[row.run] = JSON.parse(
+      JSON.stringify(readings, (_, value: unknown) => (value instanceof Set ? [...value] : value)),
+    ) as Json
   }
   return runs
 }
@@ -48,7 +72,7 @@ const viewed: readonly (readonly Exclude<keyof RunView, 'tasks'>[])[] = [
 ]
 
 const viewedOfTasks: readonly (readonly (keyof TaskView)[])[] = [
-  ['name', 'agent', 'status', 'attempts', 'usage', 'startedAt', 'completedAt', 'raw', 'messages', 'sources', 'files'],
+  ['name', 'agent', 'status', 'attempts', 'usage', 'startedAt', 'completedAt', 'raw', 'sources', 'files'],
   ['outputFile', 'from', 'stale', 'error', 'child', 'of', 'item', 'step'],
 ]
 
@@ -56,6 +80,19 @@ const viewedOfTasks: readonly (readonly (keyof TaskView)[])[] = [
 const known: readonly (readonly Exclude<keyof RunState, 'tasks'>[])[] = [
   ['given', 'effects', 'reuse', 'trials', 'through', 'module', 'seed', 'previous', 'budget', 'inheritedCalls'],
   ['failures', 'fruitless', 'activeMs', 'told', 'failedSteps', 'eventIds', 'steps', 'lastAfter', 'lost'],
+]
+
+const knownOfTasks: readonly (readonly (keyof TaskState)[])[] = [
+  ['condition', 'fingerprint', 'timedOut', 'restarts', 'told', 'offered', 'failed', 'childCalls', 'lost', 'lostBefore'],
+]
+
+const knownOfAttempts: readonly (readonly Exclude<keyof AttemptState, 'turns'>[])[] = [
+  ['path', 'accepted', 'refusal', 'refusedBy', 'uncounted', 'summary', 'answer', 'lost'],
+]
+
+const knownOfCalls: readonly (readonly (keyof CallState)[])[] = [
+  ['path', 'effect', 'key', 'idempotencyKey', 'input', 'calledAt', 'times', 'allowedBy', 'cacheKey', 'abandoned'],
+  ['source', 'stack', 'thrown', 'questions'],
 ]
 
 function timelineWords({ lives, attempts, given, questions }: Timeline): Json {

@@ -11,7 +11,6 @@ export const research: Scene = {
     const harvest = file(Buffer.from('Rye grew well.'), { name: 'harvest.txt' })
     const inputs = { topic: 'rye', harvest }
     await researching(life()).kickoff({ id: 'research', inputs, through: 'search' })
-    await save('searched', 'research', 'done')
     await untilDeath(researching(life(before('context.summarised'))).resume('research', { through: 'read' }))
     await save('killed', 'research', 'done')
     const crew = researching(life())
