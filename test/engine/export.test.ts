@@ -263,7 +263,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'is something else': [() => '{"name":"x"}\n', /isn't an exported run of Reprise/],
   'is of a later format': [
     (lines) => sealed(changed(lines, 0, '"version":3', '"version":4')),
-    /has format 4, .* reads format 3; finish or delete/,
+    /has format 4, .* reads format 3; import it with the build of Reprise that wrote it/,
   ],
   'is cut off in a line': [(lines) => lines.join('\n').slice(0, -680), /cut off in line \d+/],
   'is cut off between two lines': [

@@ -28,6 +28,7 @@ export interface ExportedRun {
 
 type JsonObject = { readonly [key: string]: unknown }
 const advice = 'export the run again, or use another copy'
+const importThere = 'import it with the build of Reprise that wrote it'
 
 /**
  * Returns the root, then its child runs. The text comes in pieces of any size. Rejects with JOURNAL_DAMAGED, naming the
@@ -106,7 +107,7 @@ function readHeader(value: JsonObject, name: string): ExportHeader {
   const { format, version, run, crew } = value
   if (format !== exportFormat)
     throw damaged(`${name} isn't an exported run of Reprise`, 'give a file written by export')
-  if (version !== exportVersion) throw otherFormat(name, version, exportVersion)
+  if (version !== exportVersion) throw otherFormat(name, version, exportVersion, importThere)
   const named = typeof run === 'string' && run !== '' && !/[\u0000-\u001f\u007f]/.test(run)
   if (!named || typeof crew !== 'string') throw damaged(`line 1 of ${name} does not name its run`, advice)
   return value as unknown as ExportHeader

@@ -21,9 +21,11 @@ export function checkEntry(entry: Entry, where: string): Entry {
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
+const finishThere = 'finish or delete the run with the build of Reprise that made it'
+
 /** The error for a run or file in the format of an older or newer build, which isn't read at all. */
-export function otherFormat(what: string, found: unknown, read: number): RepriseError {
-  const words = `${what} has format ${describe(found)}, but this build reads format ${read}; finish or delete the run with the build of Reprise that made it`
+export function otherFormat(what: string, found: unknown, read: number, advice: string = finishThere): RepriseError {
+  const words = `${what} has format ${describe(found)}, but this build reads format ${read}; ${advice}`
   return new RepriseError('JOURNAL_DAMAGED', words)
 }
 
