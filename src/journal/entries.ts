@@ -1,7 +1,8 @@
 // The file format: all types of entries; the values inside them are in values.ts. Nothing on disk depends on a
-// library's types. Names never change once released: a new meaning gets a new name or a new version. A path names a
-// place in the run, never a position in the file: `note#2/3` is the third model turn of the second attempt at the task
-// note, and `note#2/3.0` the first tool call of that turn.
+// library's types. The format is frozen (docs/decisions/0032-frozen-format.md): types and fields are added, but none is
+// renamed or removed, and a new meaning gets a new name. A path names a place in the run, never a position in the
+// file: `note#2/3` is the third model turn of the second attempt at the task note, and `note#2/3.0` the first tool call
+// of that turn.
 import type { Json } from './json.ts'
 import type {
   Answer,
