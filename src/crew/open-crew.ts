@@ -34,9 +34,6 @@ import { isDone } from '../journal/state/tally.ts'
 import { taskAgents, crewModels } from './define/define-agent.ts'
 import { checkInputs, inputsToGive, parseInputs } from './arguments/run-inputs.ts'
 
-/** A crew as the engine executes it. */
-export type Definition = CrewDefinition
-
 export interface OpenCrew {
   readonly definition: CrewDefinition
   /** Whether the `store` option is set. */

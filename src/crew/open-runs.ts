@@ -87,15 +87,10 @@ export interface StoredRun {
  * STORE_INVALID or STORE_UNAVAILABLE.
  */
 export async function openRuns(
-  store?: string | Store,
+  given?: string | Store,
   patience: Pick<Patience, 'limitMs' | 'onOutage'> = {},
 ): Promise<Runs> {
-  const opened = await openCrewStore(store)
-  return runsIn(openEngine(opened, realWorld(), patience), () => opened.close())
-}
-
-/** Returns the runs of the store of an engine. `close` closes that store. */
-function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () => Promise<void>): Runs {
+  const engine = openEngine(await openCrewStore(given), realWorld(), patience)
   const { store } = engine
   return {
     store,
@@ -131,7 +126,7 @@ function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () => Promi
     prune: (crew, limits) => pruneCrew(engine, crew, limits),
     schedules: () => addedSchedules(store),
     removeSchedule: async (name, options = {}) => removeSchedule(engine, name, readSignedBy('removeSchedule', options)),
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => store.close(),
   }
 }
 

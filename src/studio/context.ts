@@ -65,7 +65,7 @@ export interface ShownCrew extends LoadedCrew {
 export async function openContext(crews: readonly Crew[], store: string | Store | undefined): Promise<StudioContext> {
   const opened = store === undefined && crews.length > 0 ? undefined : await openCrewStore(store)
   try {
-    const used = opened ? crews.map((crew) => withStore(crew, opened)) : crews
+    const used = opened ? crews.map((crew) => crew.with({ store: opened })) : crews
     const stop = new AbortController()
     const backtests: StudioContext['backtests'] = new Map()
     const runs = await openRuns(opened ?? (await sharedStore(used)), { onOutage: () => {} })
@@ -124,11 +124,6 @@ export async function crewOfRun(context: StudioContext, runId: string): Promise<
 function refuseMissingCrew(name: string): never {
   const message = `the code of crew ${name} is not loaded; start the studio with the module that exports it`
   throw new StudioProblem('NO_CODE', message)
-}
-
-function withStore(crew: Crew, store: Store): Crew {
-  const copy: Crew = crew.with({ store })
-  return copy
 }
 
 /** Rejects with OPTION_INVALID if the crews use different stores. */

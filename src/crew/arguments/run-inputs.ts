@@ -166,11 +166,6 @@ export async function overrideInputs(
   return { inputs, files, ...defined({ given }) }
 }
 
-/** Returns the names of the inputs that tasks can use. Undefined if a schema decides, or if code may use any input. */
-export function usableInputs(crew: CrewDefinition): readonly string[] | undefined {
-  return crew.inputs || codeMayUse(crew) ? undefined : namesIn(crew)
-}
-
 /**
  * Throws INPUT_UNKNOWN for an input that no task can use. A file is only refused if its name resembles a known name
  * that was not passed, since a tool or callback can read any file. For a fork, the inputs of the old run count as
@@ -200,7 +195,7 @@ export function checkInputNames(
 }
 
 /** Whether code may use any input: functions, conditions, guardrails, callbacks and nested crews can. */
-function codeMayUse({ tasks, callbacks }: CrewDefinition): boolean {
+export function codeMayUse({ tasks, callbacks }: CrewDefinition): boolean {
   const hasFunction = ({ guardrails }: TaskDefinition): boolean => guardrails.some((guardrail) => 'judge' in guardrail)
   return (
     callbacks?.before !== undefined || tasks.some((task) => task.when || task.code || task.child || hasFunction(task))

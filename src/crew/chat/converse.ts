@@ -14,7 +14,6 @@ import type { RunState } from '../../journal/state/state.ts'
 import { clip, longestThatFits } from '../../text/clip.ts'
 import { agentCrew } from '../agent-crew.ts'
 import type { Agent } from '../agent.ts'
-import { usableInputs } from '../arguments/run-inputs.ts'
 import type { Crew } from '../crew.ts'
 import { talkInstructions } from '../define/define-agent.ts'
 import type { Overrides } from '../define/define-tasks.ts'
@@ -294,6 +293,6 @@ function crewAnswers(
 
 /** The inputs of a turn that the crew uses. A crew whose code may use any input gets all of them. */
 export function inputsOfTurn(crew: Crew): readonly string[] {
-  const { definition } = crew['~open']
-  return (definition.inputs ? crew.inputs : usableInputs(definition)) ?? ['message', 'history']
+  const { inputs, inputSchema, anyInput } = crew.describe()
+  return anyInput && inputSchema === undefined ? ['message', 'history'] : inputs
 }

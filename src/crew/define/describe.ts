@@ -5,7 +5,7 @@ import type { Json } from '../../journal/json.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { Effect } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
-import { inputNames, usableInputs } from '../arguments/run-inputs.ts'
+import { codeMayUse, inputNames } from '../arguments/run-inputs.ts'
 import { crewModels, taskAgents } from './define-agent.ts'
 
 export interface CrewDescription {
@@ -76,7 +76,7 @@ export function describeCrew(crew: CrewDefinition, agents: readonly Agent[] = []
     process,
     flow: crew.flow !== undefined,
     inputs: inputNames(crew).all,
-    anyInput: usableInputs(crew) === undefined,
+    anyInput: crew.inputs !== undefined || codeMayUse(crew),
     inputSchema: crew.inputs?.json,
     tasks: crew.tasks.map(describeTask),
     agents: describeAgents(crew, agents),
