@@ -190,7 +190,7 @@ test('every link within a page leads to a heading there', () => {
 
 test('llms.txt links every concept, guide and reference page', () => {
   const page = textOf('llms.txt')
-  const meant = globSync('docs/{concepts,guides,reference}/*.md')
+  const meant = ['docs/tutorial.md', ...globSync('docs/{concepts,guides,reference}/*.md')]
   assert.ok(meant.length > 0)
   assert.deepEqual(
     meant.filter((file) => !page.includes(`](${file})`)),
@@ -204,7 +204,8 @@ test('every ts block in the docs compiles', { skip: withoutTestPackages() }, () 
   mkdirSync(folder)
   try {
     let blocks = 0
-    for (const page of pages) {
+    // the files of the tutorial import each other: test/package compiles them
+    for (const page of pages.filter((one) => one !== 'docs/tutorial.md')) {
       for (const [, code] of textOf(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)) {
         blocks += 1
         writeFileSync(

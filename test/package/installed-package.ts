@@ -97,23 +97,30 @@ async function pack(root: string): Promise<string> {
 }
 
 /**
- * As `npm install` of the tarball in a project, with all else in the versions of the checkout's lockfile; what of that
- * the project does not need, npm leaves out.
+ * As `npm install` of the tarball and of other packages in a project, with all else in the versions of the checkout's
+ * lockfiles; what of that the project does not need, npm leaves out.
  */
-export async function install(project: string, tarball: string): Promise<void> {
+export async function install(project: string, tarball: string, others: readonly string[] = []): Promise<void> {
   const read = async (folder: string, name: string): Promise<unknown> =>
     JSON.parse(await readFile(join(folder, name), 'utf8'))
-  const manifest = (await read(project, 'package.json')) as { dependencies: object }
-  const dependencies = { ...manifest.dependencies, reprise: `file:${tarball}` }
+  const manifest = (await read(project, 'package.json')) as { dependencies?: object }
+  const dependencies = {
+    ...manifest.dependencies,
+    ...Object.fromEntries(others.map((name) => [name, '*'])),
+    reprise: `file:${tarball}`,
+  }
   const {
     devDependencies: _,
     scripts: __,
     ...reprise
   } = (await read(checkout, 'package.json')) as { [field: string]: object }
-  const lock = (await read(checkout, 'package-lock.json')) as { packages: { [path: string]: { dev?: boolean } } }
-  const locked = Object.entries(lock.packages).map(([path, { dev: _dev, ...entry }]) => [path, entry] as const)
+  const locked = async (folder: string): Promise<object> => {
+    const lock = (await read(folder, 'package-lock.json')) as { packages: { [path: string]: { dev?: boolean } } }
+    return Object.fromEntries(Object.entries(lock.packages).map(([path, { dev: _dev, ...entry }]) => [path, entry]))
+  }
   const packages = {
-    ...Object.fromEntries(locked),
+    ...(await locked(join(checkout, 'test/packages'))),
+    ...(await locked(checkout)),
     '': { ...manifest, dependencies },
     'node_modules/reprise': { ...reprise, resolved: dependencies.reprise },
   }

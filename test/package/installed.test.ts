@@ -13,6 +13,7 @@ import { testBundles } from './bundles.ts'
 import { testCreated } from './created.ts'
 import { testDeclarations } from './declarations.ts'
 import { checkout, filesIn, installPackage, run, type InstalledPackage } from './installed-package.ts'
+import { testTutorial } from './tutorial.ts'
 
 let installed: InstalledPackage
 before(async () => {
@@ -213,6 +214,7 @@ test('running the command under an older Node explains it in one sentence', asyn
 testDeclarations(() => installed)
 testBundles(() => installed)
 testCreated(() => installed)
+testTutorial(() => installed)
 
 function sentence(opening: string, version: string): RegExp {
   const found = RegExp.escape(version.slice(1))
