@@ -22,6 +22,15 @@ test('enqueue prints the id of a run that a worker executes', async () => {
   assert.equal(again.stderr, `run ${id} already exists (completed); look at it with: npx reprise show ${id}\n`)
 })
 
+test('enqueue says that a new run is queued, also if a worker has already executed it', async () => {
+  const dispatcher = "dispatcher: { name: 'eager', wake: async ({ runId }) => void (await crew.advance(runId)) }"
+  await using folder = await project(claims.replace('tasks: [facts, note]', `tasks: [facts, note], ${dispatcher}`))
+  const added = await folder.reprise('enqueue', '--id', 'a', ...inputs)
+  assert.equal(added.stderr, 'run a is queued; execute it with: npx reprise worker\n')
+  const again = await folder.reprise('enqueue', '--id', 'a', ...inputs)
+  assert.equal(again.stderr, 'run a already exists (completed); look at it with: npx reprise show a\n')
+})
+
 test('enqueue prints the store for the worker only if the crew file does not name it', async () => {
   await using folder = await project(
     claims.replace('tasks: [facts, note]', "tasks: [facts, note], store: 'file:./state'"),

@@ -11,6 +11,8 @@ import { readInputs, type InputOptions } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { longTime } from '../../text/words.ts'
 import { defined } from '../../base/options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import type { Run } from '../../crew/run.ts'
 
 interface EnqueueOptions extends InputOptions {
   readonly crew?: string
@@ -52,6 +54,7 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
   const store = await openCrewStore(options.store ?? found.store)
   try {
     const crew = found.with({ store })
+    const existed = id !== undefined && (await exists(crew.run(id)))
     const run = await withMissingInputs(terminal, inputs, (all) =>
       // only the crew's file knows the type of its inputs; the library checks them
       crew.enqueue(defined({ id, priority, delay, inputs: all }) as Enqueue),
@@ -60,13 +63,24 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
     if (terminal.json) terminal.record({ runId: run.id, crew: crew.name, status })
     else terminal.out.line(run.id)
     const due = dueAt === undefined ? '' : ` and starts no earlier than ${longTime(dueAt)}`
+    // a worker may have claimed a new run by now
     terminal.err.line(
-      status === 'queued'
+      !existed || status === 'queued'
         ? `run ${run.id} is queued${due}; ${work}`
         : `run ${run.id} already exists (${status}); ${commands.advice({ type: 'show', runId: run.id })}`,
     )
     return exitCodes.done
   } finally {
     await store.close()
+  }
+}
+
+async function exists(run: Run): Promise<boolean> {
+  try {
+    await run.view()
+    return true
+  } catch (error) {
+    if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return false
+    throw error
   }
 }
