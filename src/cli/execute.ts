@@ -63,6 +63,8 @@ export async function execute(
   const store = await openCrewStore(options.store ?? crew.store)
   using interrupt = stopOnInterrupt(terminal.err)
   let entries = 0
+  /** Questions that were put to the person here. */
+  const seen = new Set<string>()
   try {
     const run = await executeWatched()
     if (!run) {
@@ -75,7 +77,7 @@ export async function execute(
     if (terminal.json) terminal.record(await readView())
     if (result.status === 'suspended') {
       if (result.questions.length > 0 && !commands.isGone(result.next))
-        printWaiting(terminal.loud, commands, result.runId, result.questions)
+        printWaiting(terminal.loud, commands, result.runId, result.questions, seen)
       else {
         const next = continueWords((await readView()).status, commands.advice(result.next))
         terminal.loud.line({ text: `${inLocalTimes(result.facts)}; ${next}`, format: 'yellow' })
@@ -98,7 +100,7 @@ export async function execute(
       entries++
       return progress.onEntry(entry, run)
     })
-    const asking = canAsk() ? { onQuestion: askInTurn(terminal, progress, interrupt.signal) } : {}
+    const asking = canAsk() ? { onQuestion: askInTurn(terminal, progress, interrupt.signal, seen) } : {}
     try {
       const run = await work({ crew: crew.with({ store: observed.store }), store, signal: interrupt.signal, asking })
       if (run) progress.follow(run)
@@ -111,17 +113,19 @@ export async function execute(
 }
 
 /**
- * Asks the questions of a run one after another. If the person leaves a question, it stays open, and the run continues
- * as far as it can.
+ * Asks the questions of a run one after another, and adds their ids to `seen`. If the person leaves a question, it
+ * stays open, and the run continues as far as it can.
  */
 function askInTurn(
   terminal: Terminal,
   progress: Progress,
   signal: AbortSignal,
+  seen: Set<string>,
 ): NonNullable<KickoffOptions['onQuestion']> {
   let previous: Promise<unknown> = Promise.resolve()
   return (question) => {
     const ask = async (): Promise<Answer | undefined> => {
+      seen.add(question.id)
       const answer = await progress.whileAsking(() => askQuestion(terminal, question, terminalPerson(signal)))
       return answer && { ...answer, ...readSigner(undefined) }
     }

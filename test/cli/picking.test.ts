@@ -145,6 +145,14 @@ describe('an argument that is missing or ambiguous:', { concurrency: 3 }, () => 
     assert.equal((await folder.reprise('resume', 'asks')).stdout, 'Filed: C-42\n')
   })
 
+  test('a question that a person left open during the run is not printed again, only how to answer it', async () => {
+    await using folder = await project(filing.replace("name: 'file_claim',", "name: 'file_claim', approval: true,"))
+    const left = await folder.press(['run', '--id', 'asks'], ['Esc for none', esc])
+    assert.equal(left.code, 3, left.stderr)
+    assert.equal(left.stderr.split('May file_claim').length, 2, left.stderr)
+    assert.match(left.stderr, /\nquestion q1\n {2}answer \(approve, .*\n {2}npx reprise answer asks q1\n/)
+  })
+
   test('answer --to raises a used-up budget', async () => {
     await using folder = await project(`${imports}
 const model = scriptedModel([{ when: 'Two', reply: 'second' }, { when: 'One', reply: 'first' }])

@@ -46,15 +46,24 @@ export function printSubject(channel: Channel, question: Question): void {
   if (subject !== undefined) printBlock(channel, '  ', readable(subject))
 }
 
-/** Prints the questions of a run that waits for answers. */
+/** Prints the questions of a run that waits for answers; of those in `seen`, only how to answer. */
 export function printWaiting(
   channel: Channel,
   commands: Commands,
   run: string,
   questions: readonly AskedQuestion[],
+  seen: ReadonlySet<string> = new Set(),
 ): void {
   channel.line({ text: `run ${run} waits for ${plural(questions.length, 'answer')}`, format: 'yellow' })
-  for (const question of questions) printOpenQuestion(channel, commands, run, question)
+  for (const question of questions) {
+    if (!seen.has(question.id)) {
+      printOpenQuestion(channel, commands, run, question)
+      continue
+    }
+    channel.line()
+    channel.line({ text: `question ${question.id}`, format: 'bold' })
+    printHowToAnswer(channel, commands, answerStep(run, question))
+  }
   channel.line()
   channel.line(`then ${commands.advice({ type: 'resume', runId: run })}`)
 }
