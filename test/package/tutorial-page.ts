@@ -19,7 +19,9 @@ export interface Block {
   readonly start: number
 }
 
-export const titleOf = ({ step, language, place }: Block): string => `${step}: ${language} ${place}`
+export function titleOf({ step, language, place }: Block): string {
+  return language === 'sh' || language === 'text' ? `${step}: the ${place} terminal` : `${step}: ${place}`
+}
 
 export function readPage(page: string): Block[] {
   const blocks: Block[] = []
