@@ -278,6 +278,8 @@ export interface FlowDefinition {
   run(context: FlowContext): unknown
   /** Parses what the function returned. */
   readonly schema: AnswerSchema | undefined
+  /** Its runs are conversations. */
+  readonly chat?: boolean
 }
 
 /** stop: the run fails. continue: the run continues without the task and its dependents. */

@@ -87,6 +87,8 @@ export interface EntryBodies {
     readonly seed?: string
     /** Flows: the run that ended with `again`, which this run continues. */
     readonly previous?: string
+    /** Flows: the run is one of a conversation, whose turns are its steps `message` and `answer`. */
+    readonly chat?: true
     readonly by?: string
   }
   'run.resumed': {

@@ -1,5 +1,4 @@
-// The values inside entries: what models, tools and people produce, and what is pinned, planned or stored. Part of the
-// file format.
+// The values inside entries: of models, tools and people, pinned, planned or stored. Part of the file format.
 import type { Json } from './json.ts'
 
 export type * from './questions.ts'
@@ -47,10 +46,7 @@ export interface Usage {
   readonly reasoning?: number
 }
 
-/**
- * The parts of a reply, in order. `opaque` is what its provider needs to continue (signatures, item ids); nothing else
- * reads it.
- */
+/** The parts of a reply, in order. Only its provider reads `opaque`, to continue: signatures, item ids. */
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string; readonly opaque?: Json }
   | { readonly type: 'reasoning'; readonly text: string; readonly opaque?: Json }
@@ -361,6 +357,8 @@ export interface StoredOutput {
   /** Nested crew: the task that made the output, if it isn't the last: `pay`, or `settle/pay`. */
   readonly within?: string
   readonly agent?: string
+  /** Who sent the event that a step of a flow received. */
+  readonly by?: string
   readonly texts?: TaskTexts
   readonly usage: Usage
   readonly startedAt: string

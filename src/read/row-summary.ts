@@ -44,6 +44,8 @@ export interface RowSummary {
   /** Backtest trials: how many trials the backtest has. */
   readonly trials?: number
   readonly next?: RunState['next']
+  readonly previous?: RunState['previous']
+  readonly chat?: RunState['chat']
   readonly suspended?: RunState['suspended']
   readonly woken?: RunState['woken']
   readonly error?: RunState['error']

@@ -39,6 +39,8 @@ export function listingRow(state: RunState): RunRow {
       forWorkers: state.forWorkers,
       trials: state.trials,
       next: state.next,
+      previous: state.previous,
+      chat: state.chat,
     }),
     ...defined({ suspended: state.suspended, woken: state.woken, error: state.error, module: state.module }),
   }

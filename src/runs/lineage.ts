@@ -1,8 +1,9 @@
-// The ancestors and descendants of a run, from listing rows alone. A run that reuses the id of a deleted run isn't
-// related to the forks of that run. Copied files and imported runs can make rows refer to one another in circles, so no
-// run is visited twice, and a lineage over the limit is cut off, with a mark.
+// The relatives of a run, from listing rows alone: ancestors, descendants, and the runs before and after it. A run that
+// reuses the id of a deleted run isn't related to the forks of that run. Copied files and imported runs can make rows
+// refer to one another in circles, so no run is visited twice, and a lineage over the limit is cut off, with a mark.
 import { allRows } from '../read/all-rows.ts'
 import { isForkedFrom } from '../read/incarnation.ts'
+import { readSummary } from '../read/row-summary.ts'
 import { runNotFoundError } from '../read/read-run.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { ifReadable, outlineRun, type RunOutline } from './summary.ts'
@@ -30,6 +31,10 @@ export interface Lineage {
   readonly ancestors: readonly (RelatedRun | DeletedRun)[]
   /** The run itself, with the tree of its descendants. */
   readonly run: Descendant
+  /** Flows: the run that this one continues, after `flow.again`. */
+  readonly previous: RelatedRun | DeletedRun | undefined
+  /** Flows: the run that continues this one. */
+  readonly next: RelatedRun | DeletedRun | undefined
   /** There are more relatives than the limit, and the most distant are left out. */
   readonly cut: boolean
 }
@@ -40,7 +45,20 @@ export async function readLineage(store: Store, runId: string, limit: number = d
   if (!row) throw runNotFoundError(store, runId)
   const above = await readAncestors(store, row, limit)
   const below = await readDescendants(store, row, limit)
-  return { ancestors: above.found, run: below.found, cut: above.cut || below.cut }
+  const { previous, next } = readSummary(row)
+  return {
+    ancestors: above.found,
+    run: below.found,
+    previous: await relatedRun(store, previous),
+    next: await relatedRun(store, next),
+    cut: above.cut || below.cut,
+  }
+}
+
+async function relatedRun(store: Store, runId: string | undefined): Promise<RelatedRun | DeletedRun | undefined> {
+  if (runId === undefined) return undefined
+  const row = await store.row(runId)
+  return row ? outlineRun(store, row) : { runId, deleted: true }
 }
 
 async function readAncestors(

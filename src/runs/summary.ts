@@ -40,6 +40,12 @@ export interface RunSummary {
   readonly total: number
   /** The crew is a flow, whose steps are found while it runs. */
   readonly flow: boolean
+  /** The run is one of a conversation. */
+  readonly chat: boolean
+  /** Flows: the run that this one continues, after `flow.again`. */
+  readonly previous: string | undefined
+  /** Flows: the run that continues this one. */
+  readonly next: string | undefined
   /** Including the usage of child runs so far. */
   readonly usage: Usage
   /** In dollars. Undefined if the price of a model is unknown, or the row was written by older code. */
@@ -77,7 +83,8 @@ export interface Pricing {
 export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
   const { run: runId, crew, version, forkedFrom: parent, createdAt } = row
   const summary = readSummary(row)
-  const { lives, done, failed = 0, total, flow = false, suspended, woken, error, dueAt, imported } = summary
+  const { lives, done, failed = 0, total, flow = false, chat = false, previous, next } = summary
+  const { suspended, woken, error, dueAt, imported } = summary
   const openQuestions = await countQuestions(store, row, summary)
   const { held, holder } = await readExecution(store, runId, row.status)
   const status = runViewStatus(row.status, summary, { questions: openQuestions, held })
@@ -99,6 +106,9 @@ export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}
     failed,
     total,
     flow,
+    chat,
+    previous,
+    next,
     usage,
     cost: await costOfParts(spending, pricing),
     openQuestions,

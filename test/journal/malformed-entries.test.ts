@@ -121,6 +121,7 @@ const every: NewEntry[] = [
     flow: true,
     seed: 's',
     previous: 'r0',
+    chat: true,
     by: 'me',
   },
   { type: 'task.offered', path: 'b', from, output, conversation: spoken },

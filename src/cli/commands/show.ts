@@ -169,17 +169,18 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 }
 
 /**
- * Returns the step to advise. For a completed run: a replay from the shown task; without a shown task, a retry of
- * failed tasks, or else a replay from the last task, which costs least.
+ * Returns the step to advise. For a completed run: a replay from the shown task; without a shown task, the run that
+ * continues it, a retry of failed tasks, or else a replay from the last task, which costs least.
  */
 function nextStep(
-  { runId, status, why, lives, failures, tasks, orphaned }: RunView,
+  { runId, status, why, lives, failures, tasks, orphaned, next }: RunView,
   root: string,
   replayed: { readonly runId: string; readonly task: string | undefined },
 ): NextStep | undefined {
   if (isMovedReason({ why })) return undefined
   switch (status) {
     case 'completed':
+      if (replayed.task === undefined && next !== undefined) return { type: 'show', runId: next }
       if (replayed.task === undefined && canRetry(failures)) return { type: 'retry', runId }
       return replayStep(replayed.runId, replayed.task ?? tasks.at(-1)?.name)
     case 'queued':

@@ -29,6 +29,8 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
     { text: run.status, format: statusFormat(run.status) },
     `${why} (${doneWords(run)} done${run.failed > 0 ? `, ${run.failed} failed` : ''})`,
   )
+  if (run.previous !== undefined) field('previous', `continues ${run.previous}`)
+  if (run.next !== undefined) field('next', `continues as ${run.next}`)
   if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
   if (run.via) field('via', `${run.via.dispatcher}: ${run.via.id}`)
   if (run.error) {

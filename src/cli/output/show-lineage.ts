@@ -25,6 +25,8 @@ export async function showLineage(terminal: Terminal, store: Store, { run, crew 
   const fits = fullWidth(rows, (id) => id) <= terminal.out.width
   const length = fits ? Infinity : await prefixLength(store, new Set(rows.map((row) => row.run.runId)))
   printTree(terminal.out, rows, (id) => id.slice(0, length))
+  if (found.previous) terminal.out.line(`continues ${found.previous.runId}`)
+  if (found.next) terminal.out.line(`continues as ${found.next.runId}`)
   if (found.cut) terminal.err.line('there are more related runs; to see them, show the lineage of one of these')
 }
 

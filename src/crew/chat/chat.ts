@@ -12,7 +12,7 @@ import { Crew } from '../crew.ts'
 import { Flow } from '../flow/flow.ts'
 import type { FlowRun } from '../flow/flow-types.ts'
 import { isAgent } from '../options/crew-checks.ts'
-import type { CrewOptions } from '../options/crew-options.ts'
+import type { CrewOptions, HiddenCrewOptions } from '../options/crew-options.ts'
 import type { FlowOptions } from '../options/flow-options.ts'
 import type { Dispatcher } from '../queue/dispatcher.ts'
 import { Conversation } from './conversation.ts'
@@ -72,7 +72,8 @@ export class Chat extends Flow {
   readonly #settings: ChatSettings
 
   constructor(answerer: Answerer, settings: ChatSettings, options: Omit<AnyFlowOptions, 'run'>) {
-    super({ ...options, run: (flow: FlowRun) => converse(flow, answerer, settings.turnsPerRun) })
+    const hidden: HiddenCrewOptions = { '~chat': true }
+    super({ ...options, ...hidden, run: (flow: FlowRun) => converse(flow, answerer, settings.turnsPerRun) })
     this.#answerer = answerer
     this.#settings = settings
   }

@@ -19,8 +19,8 @@ interface DefinedCrew<T extends Tasks> {
 
 /** Throws CREW_INVALID, OPTION_INVALID or OPTION_UNKNOWN. */
 export function defineCrew<T extends Tasks>(options: CrewOptions<T>): DefinedCrew<T> {
-  const { '~world': world, ...publicOptions } = { ...options } as typeof options & HiddenCrewOptions
-  const given = world ? publicOptions : options
+  const { '~world': world, '~chat': chat, ...publicOptions } = { ...options } as typeof options & HiddenCrewOptions
+  const given = world || chat ? publicOptions : options
   const flow = flowIn(options)
   const settings = flow
     ? ({ ...readOptions(flowTable, given), process: 'parallel', onTaskFailure: 'stop' } as const)

@@ -1,6 +1,6 @@
 // The Flow class: loops, routes and lists in plain code. Its function requests steps, whose results are recorded, so
 // that a run can be killed at any instant and continued. For everything else, a flow is a crew.
-import { readOptions } from '../../base/options.ts'
+import { defined, readOptions } from '../../base/options.ts'
 import type { FlowDefinition } from '../../engine/definition.ts'
 import type { InferInput, InferOutput, ObjectSchema, SchemaInput } from '../../schema/answer-schema.ts'
 import { Crew } from '../crew.ts'
@@ -31,10 +31,14 @@ export class Flow<
    * message names the option and its valid values.
    */
   constructor(options: FlowOptions<Schema, ParsedInputs<Schema>, GivenInputs<Schema>, Result, Output>) {
-    const { '~world': _, ...given } = { ...options } as typeof options & HiddenCrewOptions
+    const { '~world': _, '~chat': chat, ...given } = { ...options } as typeof options & HiddenCrewOptions
     const { run, output } = readOptions(flowTable, given)
     const overrides = readStandIns(options)
-    const flow: FlowDefinition = { schema: output, run: (context) => run(createFlowRun(context, overrides)) }
+    const flow: FlowDefinition = {
+      schema: output,
+      run: (context) => run(createFlowRun(context, overrides)),
+      ...defined({ chat }),
+    }
     super(withFlow(options, flow) as never)
   }
 

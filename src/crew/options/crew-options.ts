@@ -64,6 +64,8 @@ export const moduleCheck: Check<CrewModule> = check('{ file, export }, two texts
 /** For tests: replaces the clock, randomness, ids and process identity. */
 export interface HiddenCrewOptions {
   readonly '~world'?: World
+  /** For a flow: its runs are conversations. */
+  readonly '~chat'?: boolean
 }
 
 export interface CrewOptions<T extends Tasks = Tasks, Given extends object = object> extends CrewCallbacks<T> {

@@ -61,7 +61,7 @@ export interface AddedSchedule extends Pick<
   readonly problem: string | undefined
 }
 
-export const recordedFlow: QueuedCrew = { name: scheduleCrew, version: '', tasks: [], flow: true }
+export const recordedFlow: QueuedCrew = { name: scheduleCrew, version: '', tasks: [], flow: {} }
 
 /**
  * Adds a schedule to the store of the crew. Rejects as `crew.schedule` does, and with OPTION_INVALID if workers without

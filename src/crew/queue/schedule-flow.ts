@@ -77,7 +77,7 @@ async function enqueueTime(
     const given = schedule.given && (await readRawInputs(schedule.given)).inputs
     const created = await queueRun(
       engine,
-      { name: crew, version: recorded.version, tasks: [], flow: recorded.isFlow || undefined },
+      { name: crew, version: recorded.version, tasks: [], flow: recorded.isFlow ? {} : undefined },
       {
         run,
         inputs,

@@ -6,7 +6,7 @@ import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { noFiles, type Files } from '../../journal/files.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import type { Patience } from '../../stores/patient-store.ts'
-import type { CrewDefinition, Engine, Inputs } from '../definition.ts'
+import type { CrewDefinition, Engine, FlowDefinition, Inputs } from '../definition.ts'
 import { fileBlobs } from '../../read/read-run.ts'
 import { reserveRun, openLeasedTree, type LeasedTree, requestLease } from '../lease/leased-tree.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
@@ -79,7 +79,7 @@ export interface QueuedRun extends NewRun {
 /** What a queued run records of its crew. Its code need not be loaded. */
 export interface QueuedCrew extends Pick<CrewDefinition, 'name' | 'version' | 'tasks'> {
   /** Set if the crew is a flow. */
-  readonly flow?: unknown
+  readonly flow?: Pick<FlowDefinition, 'chat'> | undefined
 }
 
 /** Creates a run for a worker. Returns false, and writes nothing, if a run with this id exists. */
@@ -123,6 +123,7 @@ async function firstBatch(
     ...defined({ given }),
     tasks: declared,
     ...(crew.flow ? { flow: true as const } : {}),
+    ...(crew.flow?.chat ? { chat: true as const } : {}),
     owner: world.owner,
     ...origin,
     ...(origin?.calls

@@ -70,6 +70,7 @@ export const output: Shape = object({
   completedAt: text,
   fingerprint: optional(fingerprint),
   limited: optional(record(amount)),
+  by: optional(text),
   uncounted: optional(texts),
   failures: optional(taskFailures),
 })

@@ -100,6 +100,8 @@ export interface RunState {
   /** Flows: the run that this one continues, and the run that continues this one. */
   previous?: string
   next?: string
+  /** Flows: the run is one of a conversation. */
+  chat?: boolean
   /** Flows: what the function returned. */
   value?: Json
   /** Flows: recorded steps that the function no longer requested. */

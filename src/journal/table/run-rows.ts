@@ -1,6 +1,7 @@
 // Entries about the run as a whole: its status, the processes that work on it, and what it waits for.
 import { defined } from '../../base/options.ts'
 import type { EntryOf } from '../entries.ts'
+import { nextRunId, previousRunId } from '../paths.ts'
 import {
   amount,
   anything,
@@ -69,6 +70,7 @@ export const runRows: EntryRows<'run'> = {
       flow: optional(yes),
       seed: optional(text),
       previous: optional(text),
+      chat: optional(yes),
       by,
     },
     status: ({ queued }) => (queued ? 'queued' : 'running'),
@@ -86,8 +88,10 @@ export const runRows: EntryRows<'run'> = {
       if (queued) state.forWorkers = true
       const { notBefore, trials, through, parent, effects, plan, reuse, module, given } = entry
       Object.assign(state, defined({ notBefore, trials, through, parent, effects, plan, reuse, module, given }))
-      const { flow, seed, previous } = entry
-      Object.assign(state, defined({ flow, seed, previous }))
+      const { flow, seed, chat } = entry
+      const previous =
+        entry.previous !== undefined && entry.run !== state.run ? previousRunId(state.run) : entry.previous
+      Object.assign(state, defined({ flow, seed, chat, previous }))
       declareTasks(state, entry.tasks)
       for (const lost of entry.lost ?? []) {
         const task = state.tasks.get(lost.task)
@@ -216,7 +220,8 @@ export const runRows: EntryRows<'run'> = {
     log: ({ next }) => (next === undefined ? 'completed' : `completed; it continues as run ${next}`),
     apply(state, { value, left, next }) {
       if (state.flow) closeFlow(state)
-      Object.assign(state, defined({ value, left, next }))
+      // imported under another id, the runs that continue one another refer to one another by their new ids
+      Object.assign(state, defined({ value, left, next: next && nextRunId(state.run) }))
     },
   },
   'run.failed': {

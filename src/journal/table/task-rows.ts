@@ -183,10 +183,11 @@ export const taskRows: EntryRows<'task'> = {
       // if the last turn has calls, the answer was removed by hand
       const reply = last?.calls.length === 0 ? replyText(last.reply) : undefined
       // the output of a kickoff by a function is in the journal of the child run
-      const raw = entry.raw ?? receivedRaw(state, entry) ?? (attempt?.child === undefined ? reply : '')
+      const event = entry.event === undefined ? undefined : state.events.get(entry.event)
+      const raw = entry.raw ?? event?.raw ?? (attempt?.child === undefined ? reply : '')
       if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
       endAttempt(state, task, attempt, entry)
-      if (entry.event !== undefined) state.events.delete(entry.event)
+      if (event) state.events.delete(event.seq)
       if (isNestedAttempt(attempt.path)) {
         attempt.answer = raw
         return
@@ -196,6 +197,7 @@ export const taskRows: EntryRows<'task'> = {
         structured: entry.structured,
         ...(entry.within === undefined ? {} : { within: entry.within }),
         ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
+        ...(event?.by === undefined ? {} : { by: event.by }),
         ...(attempt.texts ? { texts: attempt.texts } : {}),
         usage: usageWithItems(state, task),
         startedAt: task.startedAt ?? attempt.startedAt,
@@ -333,12 +335,6 @@ function noteRequested(
   if (wait !== undefined) task.wait = wait
   if (until === undefined) delete task.until
   else task.until = until
-}
-
-/** The value of the event that a step of a flow received. */
-function receivedRaw(state: RunState, entry: EntryOf<'task.completed'>): string | undefined {
-  if (entry.event === undefined) return undefined
-  return state.events.get(entry.event)?.raw
 }
 
 /** What ended: `task note`, or, for an attempt within a step, `attempt note#1/3.0/analyst#1`. */

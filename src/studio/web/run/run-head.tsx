@@ -22,6 +22,7 @@ import { session } from '../api/studio-session.ts'
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
   const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, failed, total, flow, error } =
     detail
+  const { previous, next } = detail
   const caller = parentRunId(runId)
   const copy = (): void => {
     navigator.clipboard.writeText(runId).then(
@@ -85,6 +86,16 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         {holder && (
           <Fact name="Executed by">
             {holder.name ?? `process ${holder.pid}`} on {holder.host}
+          </Fact>
+        )}
+        {previous !== undefined && (
+          <Fact name="Continues">
+            <Link to={runPath(previous)}>{shortId(previous)}</Link>
+          </Fact>
+        )}
+        {next !== undefined && (
+          <Fact name="Continues as">
+            <Link to={runPath(next)}>{shortId(next)}</Link>
           </Fact>
         )}
         {parent && (

@@ -114,6 +114,16 @@ export function LineageTab({ runId }: { readonly runId: string }): JSX.Element {
   return (
     <div class="lineage-tree">
       <Ancestors ancestors={value.ancestors} run={value.run} here={runId} />
+      {value.previous && (
+        <div class="relative-lead">
+          Continues <Relative run={value.previous} here={runId} />
+        </div>
+      )}
+      {value.next && (
+        <div class="relative-lead">
+          Continues as <Relative run={value.next} here={runId} />
+        </div>
+      )}
       {value.ancestors.length === 0 && value.run.children.length === 0 && (
         <p class="soft">This run isn’t a fork and has no forks. Replay, fork or refresh it to create one.</p>
       )}
