@@ -1,9 +1,11 @@
-// The counts that the fold keeps equal a full count of tasks and questions.
+// The counts and the index of questions that the fold keeps equal a full count and a full search.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { journalVersion, type NewEntry, type Owner, type Question } from '../../src/journal/entries.ts'
 import { applyEntry, emptyState } from '../../src/journal/state/fold.ts'
+import { taskNameAt } from '../../src/journal/state/at-path.ts'
+import { withdrawQuestions } from '../../src/journal/state/questions.ts'
 import type { RunState } from '../../src/journal/state/state.ts'
 import { attemptsSinceDone, isDone } from '../../src/journal/state/tally.ts'
 
@@ -109,4 +111,54 @@ test('a task is done if it was named an odd number of times as done or undone', 
         assert.equal(tally.doneChanges.filter((name) => name === one.name).length % 2 === 1, isDone(one), one.name)
     }),
   )
+})
+
+test('withdrawing the questions of a task finds them as a search through all open questions does', () => {
+  const renamed = fc.tuple(task, fc.constantFrom('a', 'b', 'e')).map(([path, to]): NewEntry => ({
+    type: 'task.renamed',
+    path,
+    to,
+  }))
+  const entry = fc.oneof(
+    { weight: 9, arbitrary: within },
+    { weight: 1, arbitrary: resumed },
+    { weight: 1, arbitrary: renamed },
+  )
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 40 }), (entries) => {
+      const state = stateAfter([created, ...entries])
+      for (const one of state.tasks.values()) {
+        const kept = [...state.unanswered].filter(({ question: { path } }) => taskNameAt(state, path) !== one.name)
+        withdrawQuestions(state, one)
+        assert.deepEqual([...state.unanswered], kept)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('settling a step of a flow looks at none of the open questions of other steps', () => {
+  const lookups = (open: number): number => {
+    const asked = Array.from({ length: open }, (_, n): NewEntry[] => {
+      const path = `ask[${n}]#1`
+      const question: Question = { id: `q${n}`, path, kind: 'value', text: '', schema: {} }
+      return [
+        { type: 'task.started', path, fingerprint: {}, after: 0, wait: 'question' },
+        { type: 'question.asked', path, question },
+      ]
+    })
+    const state = stateAfter([{ ...created, tasks: [], flow: true }, ...asked.flat()])
+    let count = 0
+    const { attempts, questions } = state
+    const get = attempts.get.bind(attempts)
+    attempts.get = (path) => (count++, get(path))
+    questions.values = () => assert.fail('all questions were walked')
+    const path = 'ask[3]#1'
+    const last = { v: journalVersion, at, token: 1, prev: '' }
+    const completed: NewEntry = { type: 'task.completed', path, raw, structured }
+    applyEntry(state, { ...last, seq: state.seq + 1, ...completed })
+    assert.equal(state.unanswered.size, open - 1)
+    return count
+  }
+  assert.equal(lookups(1_000), lookups(10))
 })

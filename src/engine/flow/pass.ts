@@ -7,6 +7,7 @@ import type { Failure, Fingerprint } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/describe.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
+import { questionsAt } from '../../journal/state/questions.ts'
 import { isOutOfDate } from '../../journal/state/steps.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import type { CrewDefinition, FlowDefinition, TaskDefinition } from '../definition.ts'
@@ -271,12 +272,12 @@ function kindOf(wait: TaskState['wait'], child: unknown): string {
  * earlier result has changed. Another wording alone is no reason to ask again.
  */
 function whyAskedAgain(
-  { questions }: RunState,
+  state: RunState,
   path: string | undefined,
   { text, about = null }: Extract<Wait, { wait: 'question' }>,
   outOfDate: () => string[],
 ): string[] {
-  const asked = [...questions.values()].find(({ question }) => question.kind === 'value' && question.path === path)
+  const asked = questionsAt(state, path ?? '').find(({ question }) => question.kind === 'value')
   // an inherited answer: the question is in another run
   if (asked?.question.kind !== 'value') return outOfDate()
   const { question } = asked

@@ -4,6 +4,7 @@ import { defined } from '../../base/options.ts'
 import type { NewEntry, Question } from '../../journal/entries.ts'
 import { readJson, type Json } from '../../journal/json.ts'
 import { attemptPath } from '../../journal/paths.ts'
+import { questionsAt } from '../../journal/state/questions.ts'
 import type { QuestionState, RunState } from '../../journal/state/state.ts'
 import { askOnQuestion } from '../inbox/ask-on-question.ts'
 import type { Life } from '../life.ts'
@@ -70,8 +71,8 @@ function questionEntry(life: Life, path: string, { text, schema, about }: Questi
 }
 
 /** The newest question of a waiting step. */
-export function questionOf({ questions }: RunState, path: string): QuestionState | undefined {
-  return [...questions.values()].findLast(({ question }) => question.kind === 'value' && question.path === path)
+export function questionOf(state: RunState, path: string): QuestionState | undefined {
+  return questionsAt(state, path).findLast(({ question }) => question.kind === 'value')
 }
 
 /** Completes the step with a person's answer. Returns false if there is none. An answer that doesn't fit is refused. */

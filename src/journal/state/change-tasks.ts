@@ -2,12 +2,13 @@
 // when entries turn out to be missing or changed. A renamed task keeps its record under the new name; the open work of
 // a removed task is given up.
 import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges, TaskTexts, LostEntries } from '../entries.ts'
-import type { RunState, TaskState, QuestionState, AttemptState } from './state.ts'
+import type { RunState, TaskState, AttemptState } from './state.ts'
 import { ownMember } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
 import { inputAsText } from '../files.ts'
 import { taskOfItem, itemName } from '../paths.ts'
 import { itemsOf, taskNameAt } from './at-path.ts'
+import { withdrawQuestions } from './questions.ts'
 import { isDone, untallySkipped } from './tally.ts'
 
 export function applyTaskChanges(state: RunState, { at, tasks, changes }: EntryOf<'run.resumed'>): void {
@@ -161,19 +162,6 @@ function voidOwnAttempts(state: RunState, task: TaskState): void {
     if (attempt?.status === 'open' || attempt?.status === 'refused') attempt.status = 'void'
   }
   withdrawQuestions(state, task)
-}
-
-/** Withdraws the open questions of a task, and of work within it. */
-export function withdrawQuestions(state: RunState, task: TaskState, within = ''): void {
-  for (const asked of state.unanswered) {
-    const { path } = asked.question
-    if (taskNameAt(state, path) === task.name && path.startsWith(within)) withdrawQuestion(state, asked)
-  }
-}
-
-export function withdrawQuestion(state: RunState, asked: QuestionState): void {
-  asked.withdrawn = true
-  state.unanswered.delete(asked)
 }
 
 /** Makes a task start over, with all of its items unless `keepsItems`. */

@@ -40,6 +40,7 @@ export function emptyState(run = ''): RunState {
     tally: newTally(),
     outputs: new Map(),
     questions: new Map(),
+    questionsOf: new Map(),
     unanswered: new Set(),
     inheritedCalls: [],
     cached: new Map(),

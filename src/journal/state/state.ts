@@ -128,6 +128,8 @@ export interface RunState {
   /** The text of every output, even if it was replaced later, by its entry: pinned requests refer to outputs. */
   outputs: Map<number, string>
   questions: Map<string, QuestionState>
+  /** The same questions by the task in their paths, oldest first: a flow may have thousands of open questions. */
+  readonly questionsOf: Map<string, QuestionState[]>
   /** Unanswered questions, in order of asking. */
   readonly unanswered: Set<QuestionState>
   /** Calls that may have changed something, made by the runs that this one was forked from. */

@@ -30,14 +30,8 @@ import {
 } from '../check/value-shapes.ts'
 import { describeOrphan, describeTaskChanges, givenUpReason, movedWords } from '../describe.ts'
 import { taskAt } from '../state/at-path.ts'
-import {
-  applyTaskChanges,
-  declareTasks,
-  restartTask,
-  withdrawQuestion,
-  excludeEntries,
-  noteLostEntries,
-} from '../state/change-tasks.ts'
+import { applyTaskChanges, declareTasks, restartTask, excludeEntries, noteLostEntries } from '../state/change-tasks.ts'
+import { withdrawQuestion } from '../state/questions.ts'
 import { markWoken, type RunState } from '../state/state.ts'
 import { closeFlow, retrySteps } from '../state/steps.ts'
 import { byWhom, type EntryRows } from './entry-row.ts'

@@ -17,6 +17,7 @@ import {
 } from '../check/value-shapes.ts'
 import { callPath, parentPath } from '../paths.ts'
 import { addOrphanCall, addUncounted, assumeOnce, attemptAt, callAt, startCall, taskAt } from '../state/at-path.ts'
+import { addQuestion } from '../state/questions.ts'
 import { addEvent } from '../state/steps.ts'
 import { addSpending } from '../state/tally.ts'
 import { replyText, type AttemptState, type RunState, markWoken } from '../state/state.ts'
@@ -223,15 +224,7 @@ export const questionRows: EntryRows<'question' | 'message' | 'callback' | 'file
     progress: true,
     log: ({ question: { id, text: words } }) => `question ${id}: ${words}`,
     apply(state, entry) {
-      // the answer to an earlier question at this path must not settle this one
-      for (const earlier of state.questions.values()) {
-        if (earlier.answer && earlier.question.path === entry.question.path) earlier.used = true
-      }
-      const replaced = state.questions.get(entry.question.id)
-      if (replaced) state.unanswered.delete(replaced)
-      const asked = { question: entry.question, askedAt: entry.at }
-      state.questions.set(entry.question.id, asked)
-      state.unanswered.add(asked)
+      addQuestion(state, { question: entry.question, askedAt: entry.at })
       callAt(state, entry.question.path)?.questions.push(entry.question.id)
     },
   },

@@ -30,9 +30,9 @@ import {
   taskTexts,
   undoSkips,
   voidAttempts,
-  withdrawQuestions,
 } from '../state/change-tasks.ts'
 import { leaveItems, listItems, usageWithItems } from '../state/items.ts'
+import { withdrawQuestions } from '../state/questions.ts'
 import { failureValue, noteSettled } from '../state/steps.ts'
 import { addSpending } from '../state/tally.ts'
 import { markWoken, replyText, type AttemptState, type RunState, type TaskState } from '../state/state.ts'
