@@ -53,7 +53,7 @@ describe('a flow edited between two lives', () => {
     })
     const result = await last((flow) => flow.step('b', { effect: 'read' }, () => 3))
     assert.equal(result.output, 2)
-    assert.match(warnings.join('\n'), /recorded and no longer requested by flow f: a and stop/)
+    assert.match(warnings.join('\n'), /flow f no longer requests recorded steps: a and stop/)
     assert.deepEqual((result as unknown as { left: string[] }).left, ['a', 'stop'])
   })
 

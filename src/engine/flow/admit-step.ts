@@ -1,5 +1,5 @@
-// What the pump does with a step that the function of a flow requests: gives up a record that no longer fits, and gives
-// the function what is recorded.
+// Handles the steps that the function of a flow requests: gives up records that no longer fit, and delivers recorded
+// results to the function.
 import { RepriseError } from '../../base/errors.ts'
 import type { TaskState } from '../../journal/state/state.ts'
 import { isSettled } from '../../journal/state/steps.ts'
@@ -9,7 +9,7 @@ import type { Life } from '../life.ts'
 import { inheritanceEntry } from '../plan/inheritance.ts'
 import { Misfit, oldName, stepError, type Pass, type StepCall } from './pass.ts'
 
-/** After this many executions because of changed inputs, the inputs probably contain the time or a random number. */
+/** The inputs of a step that was restarted this often because of them probably contain the time or a random number. */
 const restartLimit = 3
 
 /** Decides what to do about a requested step: deliver what is recorded, continue it, or execute it. */

@@ -31,7 +31,7 @@ export async function flowSuspension(life: Life, waiting: ReadonlySet<StepCall>)
   )
   if (entry.type !== 'run.suspended' || entry.reason !== 'parent') return entry
   if (calls.some(({ work }) => 'wait' in work && work.wait === 'event')) return { ...entry, reason: 'events' }
-  // also until a failed step is tried again
+  // a failed step that waits for its retry counts as sleeping, too
   return times.length > 0 ? { ...entry, reason: 'sleeping' } : entry
 }
 
@@ -65,15 +65,15 @@ export async function finish(
   await unlessAborted(callAfterKickoff(life, json?.value), signal)
   const left = pass.unrequested()
   if (left.length > 0) {
-    const words = `run ${state.run}: recorded and no longer requested by flow ${crew.name}: ${namesWords(left)}`
+    const words = `run ${state.run}: flow ${crew.name} no longer requests recorded steps: ${namesWords(left)}`
     crew.logger.warn(words)
   }
   return { type: 'run.completed', ...defined({ value: json?.value }), ...(left.length > 0 ? { left } : {}) }
 }
 
 /**
- * Creates the run that continues this one, unless an earlier process has, with the events that this run has not
- * received. Returns its id.
+ * Creates the run that continues this one, with the events that no step of this run has received. If an earlier process
+ * has created it, sends only the events that it lacks. Returns its id.
  */
 export async function continueAgain(life: Life, inputs: NextInputs): Promise<string> {
   const { state, crew, engine } = life
@@ -90,7 +90,7 @@ export async function continueAgain(life: Life, inputs: NextInputs): Promise<str
     const words = `flow.again continues as run ${run}, but another run has that id; delete it, or resume this run elsewhere`
     throw new RepriseError('RUN_EXISTS', words, { runId: run })
   }
-  // events that came after an earlier process had created it; it may be over by now
+  // an earlier process created the run: later events go to the newest run that continues it, which may have ended
   for (const event of events.filter(({ id }) => !next.eventIds.has(id))) {
     try {
       await post(engine, await lastRun(engine.store, run), { type: 'event', ...event })

@@ -1,6 +1,6 @@
-// Executes a flow: calls its function, executes the steps that it requests, and gives it their results. Nothing starts
-// while a result can be delivered, so that each step is requested after the same results in every process. An edit
-// begins a new pass, in which the function is called again.
+// Executes a flow: calls its function, executes the steps that it requests, and gives it their results. No step starts
+// while a result can still be delivered, so that in every process, each step is requested after the same results. An
+// edit begins a new pass, in which the function is called again.
 import { defined } from '../../base/options.ts'
 import { attemptPath } from '../../journal/paths.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -49,7 +49,7 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
   const waiting = new Set<StepCall>()
   const completed: TaskDefinition[] = []
   let slots = crew.concurrency
-  /** How many steps the run has begun: also those whose start is not recorded yet. */
+  /** Steps that this pass has begun for the first time, even if their start is not recorded yet. */
   const fresh = new Set<string>()
   const before = state.steps
   const begun = (): number => before + fresh.size
@@ -100,7 +100,7 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
       if (pass.requested.length > 0) continue
       const { ended } = pass
       if (ended && 'error' in ended) {
-        // child runs stop before their next step; in a child run, the flow above may catch the error and go on
+        // stops child runs before their next step; not within a child run, since the flow above may catch the error
         if (!life.parent) tree.slice.over = true
         await Promise.allSettled(running.values())
         signal.throwIfAborted()
@@ -120,7 +120,7 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
           waiting.delete(call)
           pending.push(call)
         }
-        // a place that becomes free meanwhile belongs to the oldest step, which the next round begins
+        // once a step found no free slot, later ones get none in this round: a slot that becomes free is for the oldest
         let isFull = false
         for (const call of pending.splice(0)) {
           const needsSlot = !('wait' in call.work)
@@ -147,7 +147,7 @@ async function executePass(life: Life, pass: Pass): Promise<NewEntry | undefined
   }
 }
 
-/** Whether the run stops here: the step that it goes through, or each key of it that was requested, is settled. */
+/** Whether the run has reached `through`: that step is settled, or every requested key of it is. */
 function isReached({ calls }: Pass, { tasks, through }: RunState): boolean {
   if (through === undefined) return false
   const last = [...calls.keys()].filter((name) => name === through || name.startsWith(`${through}[`))
@@ -155,7 +155,7 @@ function isReached({ calls }: Pass, { tasks, through }: RunState): boolean {
   return last.length > 0 && steps.length === last.length && steps.every(isSettled)
 }
 
-/** A loop that never ends would pay for ever. */
+/** Default of `budget.steps`: without a limit, an endless loop would never stop spending. */
 const defaultSteps = 10_000
 
 /** Whether the budget allows another step. If it is used up, asks a person to raise it. */
@@ -218,10 +218,10 @@ function lingerTime({ options, tree, engine: { world } }: Life): number {
   return typeof until === 'number' ? Math.min(most, until - world.now().getTime()) : most
 }
 
-/** How long the function may wait for something else than a step before a warning. */
+/** How long the function may wait for something other than a step before a warning. */
 const outsideMs = 200
 
-/** Waits for the function, which waits for something that isn't a step. */
+/** Waits while the function awaits something that isn't a step. Warns after `outsideMs`. */
 async function waitOutside(life: Life): Promise<void> {
   const { crew, state, engine, waker, signal, warned } = life
   const words = `run ${state.run}: flow ${crew.name} waits for something that is not a step; what it does outside of steps is done again whenever the run is resumed`

@@ -36,7 +36,7 @@ export async function executeStep(life: Life, call: StepCall, stop: AbortSignal)
       continue
     }
     const { status } = life.state.tasks.get(task.name) as TaskState
-    // the time of its retry may have come already
+    // otherwise the step is retried, and its retry may be due already
     if (status !== 'running') return 'settled'
   }
 }

@@ -1,7 +1,7 @@
 // A pass is one call of the function of a flow. The function requests steps, and receives their results in the order in
-// which the journal recorded them, one per turn of the event loop. So it sees the same in every process, whichever of
-// its steps are recorded and whichever are executed now. When a process stops, its pass is dropped: promises that it
-// has given out never settle.
+// which the journal recorded them, one per turn of the event loop. So it sees the same results in the same order in
+// every process, whether a step is executed there or its record is read. When a process stops, its pass is dropped: the
+// promises of its open requests never settle.
 import { RepriseError, errorCodes, type ErrorCode } from '../../base/errors.ts'
 import type { Failure, Fingerprint } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/describe.ts'
@@ -53,7 +53,7 @@ type Checked = { readonly ok: true } | { readonly ok: false; readonly reason: st
 
 /** A request of the present pass. */
 export interface StepCall extends StepRequest {
-  /** The place of the last result that the function had when it requested the step. */
+  /** The place of the last result that the function received before it requested the step. */
   readonly after: number
   /** Set while the step is executed. */
   stop?: AbortController
@@ -71,7 +71,7 @@ export type PassEnd = { readonly value: unknown } | { readonly error: unknown } 
 export type NextInputs = Pick<NewRun, 'inputs' | 'given' | 'files'>
 
 export interface Pass {
-  /** Requested steps that the pump has not looked at yet, oldest first. */
+  /** Requested steps that have not been handled yet, oldest first. */
   readonly requested: StepCall[]
   /** All steps of this pass, by name. */
   readonly calls: Map<string, StepCall>
@@ -79,10 +79,11 @@ export interface Pass {
   readonly ended: PassEnd | undefined
   /** Adds a settled step, whose result is delivered when its turn comes. */
   settle(call: StepCall): void
-  /** Notes that a step which has a place is executed again: later results wait for it. */
+  /** Notes that a settled step is executed again. Results with a later place wait for it. */
   hold(call: StepCall): void
   /**
-   * Takes the step whose result is delivered next. `running`: a result of these may be recorded, and not settled yet.
+   * Removes and returns the step whose result is delivered next. Undefined if there is none, or if an earlier place
+   * belongs to a held step, or to a step in `running`, whose result is recorded but not settled yet.
    */
   next(running: ReadonlyMap<StepCall, unknown>): StepCall | undefined
   /** Notes that the function receives the result of a step. */
@@ -92,13 +93,13 @@ export interface Pass {
   /** Recorded steps that the function has not requested. */
   unrequested(): string[]
   /**
-   * Why the recorded result of the step can't be used, in words; empty if it can. A resume compares only its inputs: a
-   * change of its code is no reason to execute it again.
+   * Why the recorded result of the step can't be used, in words; empty if it can. `inputs`: ignores changes to the
+   * step's code, as a resume does.
    */
   whyStale(call: StepCall, step: TaskState, compared: 'inputs' | 'all'): readonly string[]
   /** The failed steps that a resume executes again, after the function has thrown this error. */
   openFailures(error: unknown): string[]
-  /** The step whose failure this error is. */
+  /** The name of the step that failed with this error. Undefined if it isn't the error of a step. */
   stepOf(error: unknown): string | undefined
   /** Ends the pass: the function receives nothing more. */
   drop(): void
@@ -142,12 +143,12 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
     life.waker.notify()
   }
 
-  /** Throws in the function of a step: the step would wait for what waits for it. */
+  /** Throws if the function of a step makes the call: the step would wait for the flow, which waits for the step. */
   const refuseInStep = (what: string): void => {
     const outer = runningCode()
     if (outer?.call?.life.state !== state) return
     const { name } = outer.call.task
-    const words = `${what} by the function of step ${name}; call flow in the function of the flow`
+    const words = `${what} by the function of step ${name}; do this in the function of the flow`
     throw new RepriseError('CREW_INVALID', words, { runId: state.run, task: name })
   }
 
@@ -255,7 +256,7 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
   }
 }
 
-/** Recorded steps, each with what the function had received when it requested the step. */
+/** Recorded steps, each with the place of the last result that the function had received when it requested the step. */
 function recordedSteps({ tasks, inheritedCalls }: RunState): [name: string, after: number][] {
   const steps = [...tasks.values()].map(({ name, after = 0 }): [string, number] => [name, after])
   const called = inheritedCalls.map(({ task }): [string, number] => [task.split('/')[0] ?? '', 0])
@@ -268,8 +269,8 @@ function kindOf(wait: TaskState['wait'], child: unknown): string {
 }
 
 /**
- * Why the answer to a question is no answer to this one: it is about something else, or its text differs, after an
- * earlier result has changed. Another wording alone is no reason to ask again.
+ * Why a recorded answer doesn't answer this question: `about` differs, or the text differs and an earlier result has
+ * changed. Another wording alone is no reason to ask again.
  */
 function whyAskedAgain(
   state: RunState,
@@ -291,7 +292,7 @@ function inputFields(fingerprint: Fingerprint): Fingerprint {
   return Object.fromEntries(Object.entries(fingerprint).filter(([field]) => isInput(field)))
 }
 
-/** The steps whose failures an error consists of. An error may refer to itself. */
+/** The steps that failed with this error, with its causes or with its `errors`. An error may refer to itself. */
 function stepsIn(error: unknown, failures: WeakMap<object, string>): string[] {
   const parts = new Set([error])
   // a set that grows while it is iterated
@@ -303,12 +304,12 @@ function stepsIn(error: unknown, failures: WeakMap<object, string>): string[] {
   return [...parts].flatMap((part) => (typeof part === 'object' && part !== null && failures.get(part)) || [])
 }
 
-/** The recorded step whose record a renamed step takes over. */
+/** The old name under which a renamed step is recorded. Undefined if it isn't, or has a record of its own. */
 export function oldName({ tasks }: RunState, { calls }: Pass, { name, was }: StepCall): string | undefined {
   return tasks.has(name) ? undefined : was.find((old) => tasks.has(old) && !calls.has(old))
 }
 
-/** A promise that may reject without anybody waiting for it: that must not end the process. */
+/** Marks a promise as handled: a rejection that the flow doesn't await must not end the process. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise
