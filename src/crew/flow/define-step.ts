@@ -59,7 +59,7 @@ export function defineFunctionStep({ name, code, schema, version, input }: Funct
 
 const declaredFields = new WeakMap<object, Fingerprint>()
 
-/** Defines a step that executes a crew, a flow or an agent in a child run. `inputs`: with files by their contents. */
+/** Defines a step that executes a crew, a flow or an agent in a child run. In `inputs`, hashes identify files. */
 export function defineChildStep(name: string, child: ChildDefinition, inputs: Json): TaskDefinition {
   const { crew } = child
   const last = crew.tasks.at(-1)

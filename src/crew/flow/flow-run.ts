@@ -243,7 +243,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
   return flowRun
 }
 
-/** What conversations make their steps of. */
+/** What conversations build their steps from. */
 export interface FlowParts {
   readonly pass: FlowContext
   readonly overrides: Overrides

@@ -13,7 +13,7 @@ import type { InputsOption, InputsWith } from '../verbs/shared-options.ts'
 import type { StepKey } from './step-name.ts'
 import type { Duration } from './step-options.ts'
 
-/** A value as JSON gives it back: what a step returned, as its flow receives it. JSON types stay as they are. */
+/** The type of a value after a round trip through JSON, as the flow receives what a step returned. */
 export type Jsoned<T> = 0 extends 1 & T
   ? T
   : unknown extends T
@@ -31,14 +31,15 @@ export type Jsoned<T> = 0 extends 1 & T
               : { [K in keyof T]: undefined extends T[K] ? Jsoned<Exclude<T[K], undefined>> | undefined : Jsoned<T[K]> }
 
 interface Keyed {
-  /** Tells steps of the same name apart, such as the items of a list: the id of the item, not its position. */
+  /** Distinguishes steps with the same name, such as one per item of a list: use the item's id, not its position. */
   readonly key?: StepKey
 }
 
 interface Stoppable extends Keyed {
   /**
    * Stops the step when it aborts: the step fails with the reason, and what it waits for is withdrawn. A `once` call
-   * that has begun is not stopped. Abort it only after a result of another step, so that every process does the same.
+   * that has begun is not stopped. Abort it only in response to another step's result, so that every process aborts it
+   * at the same point.
    */
   readonly signal?: AbortSignal
 }
@@ -87,7 +88,7 @@ interface AgentStepOptions<Schema extends SchemaInput> extends RunStepOptions {
   readonly tools?: Tools
 }
 
-/** What the run of a crew, a flow or an agent gave. As a string, it is the raw output. */
+/** The result of running a crew, a flow or an agent. As a string, it is the raw output. */
 export interface ChildResult<Output = unknown> {
   readonly raw: string
   readonly output: Output
@@ -134,7 +135,7 @@ export interface FlowRun<Inputs = { readonly [name: string]: unknown }, Given = 
 
   /**
    * Calls a function, and records what it returns. With `input`, the function receives a copy of it, and is called
-   * again only if it changes; without, the step depends on everything that the flow did before.
+   * again only if the input changes. Without `input`, the step depends on everything that the flow did before.
    */
   step<Result>(name: string, run: (context: ToolContext) => Result): Promise<Jsoned<Awaited<Result>>>
   step<Result, const Schema extends SchemaInput = never>(
@@ -157,7 +158,10 @@ export interface FlowRun<Inputs = { readonly [name: string]: unknown }, Given = 
     ...given: RunArguments<What, Schema>
   ): Promise<RunOutcome<What, Schema>>
 
-  /** Asks a person. Without a schema, the answer is a text. With `timeout`, undefined without an answer in time. */
+  /**
+   * Asks a person. Without a schema, the answer is a text. With `timeout`, resolves with undefined if no answer comes
+   * in time.
+   */
   ask(name: string, question: Question): Promise<string>
   ask<Schema extends SchemaInput>(
     name: string,
@@ -174,7 +178,7 @@ export interface FlowRun<Inputs = { readonly [name: string]: unknown }, Given = 
 
   /**
    * Waits for an event that `run.send(name, value)` sends. Events that were sent earlier are kept; each is received
-   * once, in the order of sending. With `timeout`, undefined if none comes in time.
+   * once, in the order of sending. With `timeout`, resolves with undefined if none comes in time.
    */
   event<Schema extends SchemaInput>(
     name: string,
