@@ -124,9 +124,9 @@ function readAnswerer(answerer: unknown): [answerer: Answerer, title: string] {
     const words = `the texts of agent ${answerer.role} use {${inputs.join('}, {')}}, but a conversation has no inputs; write the values into the texts`
     throw new RepriseError('OPTION_INVALID', words)
   }
-  if (!Crew.isInstance(answerer)) throw wrong('who answers', answerer, 'an agent, a crew or a flow')
+  if (!Crew.isInstance(answerer)) throw wrong('the answerer of a chat', answerer, 'an agent, a crew or a flow')
   const inputs = inputsOfTurn(answerer)
   if (inputs.includes('message')) return [{ type: 'crew', crew: answerer, inputs }, answerer.name]
-  const words = `crew ${answerer.name} uses the inputs ${describe(inputs.join(', '))}; to answer messages, it must use the input message`
+  const words = `crew ${answerer.name} uses the inputs ${describe(inputs.join(', '))}; to answer messages, it must use an input named message`
   throw new RepriseError('OPTION_INVALID', words)
 }

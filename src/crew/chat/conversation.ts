@@ -21,7 +21,7 @@ import { answerId, answerStep, messageStep } from './names.ts'
 import { findTurn, inputsOf, readChain, turnsOf, type Turn, type TurnStatus } from './turns.ts'
 
 export interface SendMessageOptions extends SignedBy {
-  /** Identifies the message: sending it again returns the answer that it has. Default: a new id. */
+  /** Id of the message. Sending it again with the same id returns the answer to the first. Default: a new id. */
   readonly id?: string
   /** Stops waiting for the answer. If this process executes the turn, the turn is suspended. */
   readonly signal?: AbortSignal
@@ -48,7 +48,7 @@ export interface ConversationMessage {
   readonly text: string
   /** Undefined for a message that waits for its turn. */
   readonly turn: number | undefined
-  /** Messages of the person: what became of them. */
+  /** The status of the turn. Only for messages of the person. */
   readonly status?: TurnStatus
   readonly at: Date
 }
@@ -56,7 +56,10 @@ export interface ConversationMessage {
 export interface ForkConversationOptions {
   /** The last turn that the new conversation keeps. */
   readonly turn: number
-  /** Id of the new conversation. If it exists, it must be this fork, and is continued. Default: a new id. */
+  /**
+   * Id of the new conversation. If there is a conversation with this id, it must be the same fork, and is continued.
+   * Default: a new id.
+   */
   readonly id?: string
 }
 
@@ -73,8 +76,8 @@ export class Conversation {
   /**
    * Sends a message, and resolves with its answer. The first message starts the conversation. A message that is sent
    * during a turn waits for the end of that turn. The turn is executed here, or followed if another process executes
-   * it; with `workers`, it is left to them. Rejects with the error of the turn if it failed: the conversation goes on,
-   * and takes further messages. Rejects with INPUTS_DIFFER if another message has the same `id`, or with RUN_ENDED if
+   * it; with `workers`, it is left to them. Rejects with the error of the turn if it failed: the conversation continues
+   * and accepts further messages. Rejects with INPUTS_DIFFER if another message has the same `id`, or with RUN_ENDED if
    * the conversation was cancelled.
    */
   async send(message: string, options: SendMessageOptions = {}): Promise<Reply> {
@@ -156,7 +159,7 @@ export class Conversation {
       const known = await findTurn(engine.store, state, message.id)
       if (known) return sameMessage(this.id, known, message.text)
       try {
-        // the next holder of the run records it, so the journal isn't read once more for that
+        // only posted: the next holder of the run records it, which saves reading the journal once more
         await post(engine, state.run, event)
         await wakeRun(this.#chat['~open'], state.run)
         return message.id
@@ -180,8 +183,8 @@ export class Conversation {
   }
 
   /**
-   * Answers a question of a turn. Does nothing if it was answered before, since pages may be old, and requests
-   * repeated. Returns the id of the message of the turn, if there is such a turn.
+   * Answers a question of a turn. Ignores a question that was answered before: the page may be outdated, or its request
+   * repeated. Returns the id of the turn's message. Undefined if there is no such turn.
    */
   async '~answerIn'(count: number, question: string, answer: Decision): Promise<string | undefined> {
     const turn = (await this['~turns']()).find((one) => one.turn === count)
@@ -252,7 +255,7 @@ export class Conversation {
       signal?.throwIfAborted()
       state ??= (await this.#last()).state
       const turn = await findTurn(store, state, id)
-      // of two messages with this id that were sent at once, the other one was received
+      // another message with this id may have been sent at the same time, and received instead
       if (turn && said !== undefined) sameMessage(this.id, turn, said)
       if (turn?.status === 'answered' || turn?.status === 'stopped')
         return reply(id, turn.turn, turn.status, turn.answer)
@@ -268,7 +271,10 @@ export class Conversation {
     }
   }
 
-  /** Executes the run until it rests, or awaits that. Returns its state, if that is known and the run is the newest. */
+  /**
+   * Executes the run until it rests, or waits until another process has. Returns its state if it was executed here and
+   * no other run continues it.
+   */
   async #execute(
     run: string,
     signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-// The function of the flow that a conversation is. A turn is two steps: `message[7]`, which waits for what the person
+// The function of a conversation, which is a flow. A turn is two steps: `message[7]`, which waits for what the person
 // says, and `answer[7]`. The answer of an agent continues the model's conversation of the turn before, so the model
 // sees real messages, with the calls of its tools. That conversation is within one run. The first turn of a run, after
 // `flow.again` or a fork, gets the texts of the earlier turns instead, and so does a turn after an answer that a person
@@ -44,7 +44,7 @@ export interface ConversationInputs {
   readonly ids?: readonly string[]
 }
 
-/** So many messages are recognised if they are sent again, even to a later run. */
+/** How many of the newest messages are recognised if they are sent again, even to a later run. */
 const knownIds = 200
 
 /** The value of the event `message`. */
@@ -124,7 +124,7 @@ function eventStep(name: string, event: string, fits: (value: Json) => boolean):
       wait: 'event',
       event,
       check: async (value) =>
-        fits(value) ? { ok: true } : { ok: false, reason: `it is no ${event} of a conversation` },
+        fits(value) ? { ok: true } : { ok: false, reason: `it isn't a ${event} of a conversation` },
     },
     read: async (raw) => readJson(raw),
   }
@@ -154,7 +154,7 @@ function agentAnswers({ pass, overrides }: FlowParts, agent: Agent, memory: Memo
   /** Replaces the older texts by a summary if all of them are too long. */
   async function summarise(turn: number, signal: AbortSignal): Promise<void> {
     const name = stepName('summary', turn)
-    // only before the answer was begun: what the function requests must not depend on how often it is called
+    // not once the answer has begun: the function must request the same steps whenever it is called
     const isAsked = state.tasks.has(name) || (!state.tasks.has(answerStep(turn)) && lengthOf(memory) > characters)
     if (!isAsked) return
     const recent = lastThatFit(memory.said, characters / 2)
@@ -260,7 +260,7 @@ function lengthOf({ summary = '', said }: Memory): number {
   return said.reduce((sum, { text }) => sum + text.length, summary.length)
 }
 
-/** The last texts, beginning with one of the person: at least the last two. */
+/** The last texts that fit, beginning with one of the person. The last two always count as fitting. */
 function lastThatFit(said: readonly Said[], characters: number): Said[] {
   let length = 0
   let first = said.length

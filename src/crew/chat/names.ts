@@ -1,6 +1,6 @@
 // Names in conversations. Needs nothing else, since pages in browsers import it, too.
 
-/** The step that waits for the message of a turn. `copy`: counts the messages that were received before. */
+/** The step that waits for the message of a turn. `copy`: 1, plus the repeated messages skipped before. */
 export function messageStep(turn: number, copy = 1): string {
   return `message[${copy === 1 ? turn : `${turn}+${copy - 1}`}]`
 }
@@ -21,5 +21,5 @@ export function turnOfAnswer(id: string): number | undefined {
   return turn === undefined ? undefined : Number(turn)
 }
 
-/** By this name of the error, readers recognise a turn that was stopped. */
+/** The name of the error that marks a turn as stopped. */
 export const stoppedName = 'AbortError'
