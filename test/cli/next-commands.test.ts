@@ -195,7 +195,7 @@ const cases: readonly Case[] = [
     what: 'outputs that are stale, and a call that refuses them',
     crew: fetching,
     steps: ['+net', 'run --id r', '+VERSION=2', 'replay --run r -t note --stale refuse'],
-    says: /^error: outputs of run r were made from something else: .*; nothing was executed; execute what is stale or missing in a new run with: npx reprise refresh --run r$/,
+    says: /^error: outputs of run r are stale: .*; nothing was executed; execute what is stale or missing in a new run with: npx reprise refresh --run r$/,
     prints: /^note for nobody\n$/,
   },
   {

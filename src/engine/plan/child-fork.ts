@@ -13,7 +13,7 @@ export function addressWithin(from: string): { readonly step: string; readonly t
   return slash < 0 ? undefined : { step: from.slice(0, slash), task: from.slice(slash + 1) }
 }
 
-/** Returns what a child run begins with, if this run is a replay from a task within its step. */
+/** Returns how a step's child run begins, if this run is a replay from a task within that step. */
 export async function childFork(
   engine: Engine,
   state: RunState,

@@ -25,7 +25,7 @@ export async function withEstimates(
   plan: readonly PlannedTask[],
   loaded?: RunState,
 ): Promise<PlannedTask[]> {
-  // a list whose items are planned takes nothing besides them
+  // a list has no usage of its own: if its items are planned, they have all of it
   const lists = crew.tasks.filter((task) => task.forEach && plan.some((planned) => isItemOf(task, planned.task)))
   const estimated = plan.filter((planned) => lists.every(({ name }) => name !== planned.task))
   const samples = await collectSamples(engine, crew, executedTasks(estimated), loaded)
@@ -37,7 +37,8 @@ export async function withEstimates(
         return { ...planned, estimate: { usage: noUsage, cost: 0, samples: 1 } }
       if (planned.action !== 'execute' || earlier.length === 0) return planned
       if (earlier.some(({ counted }) => !counted)) return { ...planned, uncounted: true }
-      // priced with the task's current model; none for a nested crew, whose inherited output doesn't record its models
+      // own calls get the price of the task's current model. Those of a nested crew get none: they come from an
+      // inherited output, which doesn't record its models
       const model = task?.child ? '' : modelName(task?.agent.model)
       const withModel = (call: PricedCall): PricedCall => (call.own ? { ...call, model } : call)
       const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(withModel), crew.prices)))
@@ -51,7 +52,7 @@ export async function withEstimates(
   )
 }
 
-/** Whether a task can be executed without a model call. An agent task with none was not really executed. */
+/** Whether a task can be executed without a model call. An agent task that made none was not really executed. */
 function canDoWithoutModel({ flow }: CrewDefinition, task: TaskDefinition | undefined): boolean {
   return flow !== undefined || task?.code !== undefined || task?.child !== undefined
 }

@@ -1,6 +1,7 @@
-// Plans forks of flows, whose steps are not declared. From a step on, the record alone tells what to execute: what was
-// requested after it. Without a step, the function is called without executing anything, and a recorded result is
-// inherited if nothing that it depends on has changed. What follows the first step to execute is not known before.
+// Plans forks of flows, whose steps are not declared. A fork from a step on, or with retried or edited steps, is
+// planned from the record alone: what was requested after these steps is executed or offered. For any other fork, the
+// function is called without executing a step, and a recorded result is inherited if nothing that it depends on has
+// changed. What follows the first step to execute is known only when the run gets there.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import type { NewEntry, OutputPlace, PlannedTask } from '../../journal/entries.ts'
@@ -20,7 +21,7 @@ import { Misfit, oldName, startPass, stepError, type PassEnd, type StepCall } fr
 import type { ForkPlan, ForkRequest } from './plan-fork.ts'
 
 export interface FlowPlan extends ForkPlan {
-  /** What the function did outside of steps that makes the plan unreliable, in words. */
+  /** Why the plan is unreliable: the function throws, or waits for something that is not a step. */
   readonly warnings: readonly string[]
   /** Further steps may follow, which are found while the run is executed. */
   readonly open: boolean
@@ -50,7 +51,7 @@ export async function planFlowFork(
   const steps = byRecord ?? planByPass(dry as DryPass)
   const entries: NewEntry[] = []
   const tasks: PlannedTask[] = []
-  /** The places of the new run, by those of its parent. */
+  /** Maps the place of a result in the parent to its place in the new run. */
   const places = new Map<number, number>([[0, 0]])
   const recorded = [...(dry?.state ?? parent).tasks.values()].toSorted((a, b) => placeOf(a) - placeOf(b))
   for (const step of recorded) {
@@ -113,7 +114,7 @@ function fingerprintOf({ attempts }: RunState, step: TaskState): TaskState['fing
   return attempts.get(step.attempts.at(-1) ?? '')?.fingerprint ?? step.fingerprint
 }
 
-/** Plans by what was requested after which result. Undefined if today's code decides. */
+/** Plans from the record: which steps were requested after which results. Undefined if today's code decides. */
 function planByRecord(
   parent: RunState,
   { from, only, retry, outputs }: ForkRequest,
@@ -180,7 +181,7 @@ async function checkWithin(store: Store, parent: RunState, address: string): Pro
   if (rest.length > 1) await checkWithin(store, child, rest.join('/'))
 }
 
-/** Reads the newest child run of a step; of an inherited step, that of the run which executed it. */
+/** Reads the newest child run of a step. For an inherited step, looks in the run that executed it. */
 export async function childOfStep(store: Store, state: RunState, step: string): Promise<RunState | undefined> {
   const { attempts = [], from } = state.tasks.get(step) ?? {}
   if (attempts.length === 0 && from) {

@@ -148,7 +148,7 @@ type PlannedOutput = Pick<StoredOutput, 'raw' | 'structured' | 'within'>
  * | otherwise; staleness is reported, and refused with `stale: 'refuse'`      | inherit            |
  *
  * (1) With `stale: 'rerun'`, conditions are always evaluated again.
- * (2) Rows 1 to 3 touch the task because of the caller's request, rows 6 to 8 because of a change, made or possible, in
+ * (2) Rows 1 to 3 and 6 to 8 mark the task as touched: by the caller's request, or by a certain or possible change in
  * what it depends on.
  */
 async function planTask(fork: ForkContext, task: TaskDefinition): Promise<TaskPlan> {
@@ -240,7 +240,7 @@ function inheritOrExecute(fork: ForkContext, task: TaskDefinition, stored: TaskS
   }
 }
 
-/** Leaves out changes of outputs that are not known yet, which the plan assumes to come out equal. */
+/** Leaves out changes of outputs that are not known yet: the plan assumes that these outputs will be equal. */
 function certainChanges(
   { unknown }: ForkContext,
   before: Fingerprint = {},
@@ -342,7 +342,7 @@ function forcedReason({ crew, request: { from, only } }: ForkContext, task: Task
   return after && only === undefined ? `it comes after ${from.name}` : undefined
 }
 
-/** Whether a task failed. Includes a task whose failed model call ended the run, which its status does not show. */
+/** Whether a task failed. Its status doesn't show that if its failed model call ended the run. */
 function hasFailed({ error }: RunState, { name, status }: TaskState): boolean {
   return status === 'failed' || error?.task === name
 }
@@ -377,7 +377,7 @@ function missingReason(stored: TaskState | undefined, run: string): string {
 
 function staleRefusedError({ run }: RunState, stale: readonly Pick<PlannedTask, 'task' | 'reasons'>[]): RepriseError {
   const what = stale.map(({ task, reasons }) => `${task} (${reasons.join('; ')})`).join(', ')
-  const words = `outputs of run ${run} were made from something else: ${what}; nothing was executed`
+  const words = `outputs of run ${run} are stale: ${what}; nothing was executed`
   return new RepriseError('OUTPUT_STALE', words, {
     runId: run,
     task: stale[0]?.task,

@@ -1,6 +1,6 @@
 // Plans the items of a task with `forEach`: the task as any other, then each recorded item by the same rules. The list
-// is made again if one of its items is not kept, or if what it was made from has changed. Which items it then has is
-// only known when its turn comes: items that are inherited or offered are found by their keys.
+// is made again if one of its items is not kept, or if what it was made from has changed. The new list is known only
+// when the task's turn comes: its items then find inherited and offered outputs by their keys.
 import { RepriseError } from '../../base/errors.ts'
 import type { ListedItem, NewEntry, PlannedTask } from '../../journal/entries.ts'
 import { itemsOf } from '../../journal/state/at-path.ts'
@@ -42,7 +42,7 @@ export async function planList(parent: RunState, task: ListTask, planner: Planne
   const items: TaskPlan[] = []
   for (const item of recorded) if (!isForced || planner.isGiven(item)) items.push(await planner.plan(item))
   const changed = items.filter(({ planned }) => planned.action !== 'inherit').map(({ planned }) => planned.task)
-  // an offer is one of an item: the list itself is always made again
+  // only outputs of items are offered: the list itself is always made again
   if (action === 'execute') return [{ planned: list.planned }, ...items]
   if (changed.length === 0) return [withItems(list, parent, task), ...items]
   const why = `its ${changed.length > 1 ? 'items' : 'item'} ${namesWords(changed)} ${changed.length > 1 ? 'are' : 'is'} not kept`
@@ -61,7 +61,7 @@ function withItems(plan: TaskPlan, parent: RunState, { name }: TaskDefinition): 
   return { ...plan, entry: { ...entry, items } }
 }
 
-/** The names of the tasks that a task or item depends on. The list of a task can depend on all that it waits for. */
+/** The names of the tasks that a task or item depends on. Lists and items may depend on all that the list waits for. */
 export function dependenciesOf(crew: CrewDefinition, task: TaskDefinition): readonly string[] {
   if (!task.forEach && task.of === undefined) return task.context
   const list = crew.tasks[positionOf(crew, task)] ?? task
