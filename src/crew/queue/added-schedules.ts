@@ -80,7 +80,7 @@ export async function addSchedule(
   const schedule = await readSchedule(definition, options, inCode, () => now)
   const { name, cron, timezone, priority } = schedule
   checkName(name)
-  if (!open.named) throw refused(`crew ${crew.name} has no name of its own, and workers find it by that`, nameIt)
+  if (!open.named) throw refused(`crew ${crew.name} has no name of its own, by which workers could find it`, nameIt)
   if (definition.callbacks?.before)
     throw refused(`crew ${crew.name} has beforeKickoff, which an added schedule cannot call`, declareIt)
   const raw = await readRawInputs(schedule.inputs(now))
@@ -120,7 +120,10 @@ function refused(facts: string, advice: string): RepriseError {
 
 function checkName(name: string): void {
   if (/~\d+$/.test(name))
-    throw refused(`the name of the schedule is ${name}, which ends like a number of a run`, 'rename it')
+    throw refused(
+      `the name of the schedule is ${name}, which ends in ~ and a number, like the id of a run`,
+      'rename it',
+    )
   // room for the number of the run
   checkNewRunId(scheduleRunId(name, 1_000_000_000))
 }

@@ -1,8 +1,8 @@
 // The internal flow that keeps a schedule which was added to a store: it sleeps until the next time, queues the run of
 // that time, and continues as a new run. Every worker of the store serves it, with or without the code of the crew.
 //
-// Whatever is killed when, each time is queued at most once, since its run has an id of its own. Times that pass while
-// no worker lives are made up for by one run, as with schedules that are declared in code.
+// Whichever process is killed when, each time is queued at most once, since the id of its run contains the time. Times
+// that pass while no worker lives are made up for by one run, as with schedules that are declared in code.
 import { RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import type { Engine, Logger, World } from '../../engine/definition.ts'
@@ -90,7 +90,7 @@ async function enqueueTime(
     if (created) onQueued(schedule, run)
     else await noteOther(engine, schedule, run, onFailed)
     await deleteEarlier(engine, keptBy)
-    // by the clock of the store, as the sleep is: other times that have passed are skipped
+    // by the store's clock, as the sleep is. All other times that have passed are skipped
     const next = await nextTime(schedule, new Date(Math.max(time.getTime(), await store.now())))
     return next ? { ...recorded, next: next.toISOString(), last: run } : null
   } catch (error) {
@@ -99,7 +99,7 @@ async function enqueueTime(
   }
 }
 
-/** Reports a run of another crew that has the id. The schedule continues with its next time. */
+/** Reports it if a run of another crew already has the id. The schedule continues with its next time. */
 async function noteOther(
   { store }: Engine,
   schedule: ScheduleRecord,
