@@ -149,7 +149,7 @@ export function itemsOf({ tasks }: Pick<RunState, 'tasks'>, { items = [] }: Pick
   return items.flatMap((name) => tasks.get(name) ?? [])
 }
 
-/** Files a task that no entry declared with the task whose item it is, if its name says so. */
+/** Adds a task that no entry declared to the items of its list, if its name is that of an item. */
 function fileItem(state: RunState, item: TaskState): void {
   const of = state.flow ? undefined : taskOfItem(item.name)
   const list = of === undefined ? undefined : state.tasks.get(of)

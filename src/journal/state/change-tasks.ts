@@ -87,7 +87,7 @@ export function renameTasks(state: RunState, renamed: NonNullable<TaskListChange
   if (state.plan) state.plan = state.plan.map(withNewName)
 }
 
-/** The name of an item of which only calls are known, which the run inherited. */
+/** The new name of an item that the run knows only from inherited calls. */
 function newItemName({ tasks, flow }: RunState, names: ReadonlyMap<string, string>, name: string): string {
   const of = flow || tasks.has(name) ? undefined : taskOfItem(name)
   const now = of === undefined ? undefined : names.get(of)
@@ -178,7 +178,7 @@ export function restartTask(state: RunState, task: TaskState, keepsItems = false
   reopenList(state, task)
 }
 
-/** Has the list of an item made again, since the item has another output or starts over. */
+/** Reopens the task that lists an item, since the item has another output or starts over. */
 export function reopenList(state: RunState, { of }: TaskState): void {
   const list = of === undefined ? undefined : state.tasks.get(of)
   if (!list || list.status === 'pending' || list.status === 'running') return
@@ -231,8 +231,8 @@ export function noteMissingEntries(state: RunState, last: number): void {
 }
 
 /**
- * Notes that a resume continues without these entries. They matter to a task only if they may hide a call that left no
- * trace, so at least as many must be missing as such a call writes.
+ * Notes that a resume continues without these entries. A task keeps them only if they are enough to hide a call that
+ * left no other trace.
  */
 export function noteLostEntries(state: RunState, missing: readonly number[]): void {
   state.lost = [...(state.lost ?? []), ...missing]
@@ -256,8 +256,8 @@ function lostEntriesOf(state: RunState, task: TaskState, missing: readonly numbe
 }
 
 /**
- * How many entries must be missing to hide a call: the call itself, the reply that requests it and the start of the
- * attempt, as far as these aren't there.
+ * How many entries must be missing to hide a call: the call itself and, unless the journal has them, the reply that
+ * requests it and the start of the attempt.
  */
 function entriesOfCall(state: RunState, { attempts, nested, agent }: TaskState): number {
   const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
@@ -305,7 +305,7 @@ function conversationStart(state: RunState, attempt: AttemptState | undefined): 
 
 function unfinishedTasks(state: RunState): TaskState[] {
   const isUnfinished = (task: TaskState): boolean =>
-    // the function of a flow goes on after a failed step. A step that it left may lack its completion
+    // a failed step is finished, since a flow may continue after it; a step that a flow left may lack its completion
     state.flow ? task.status === 'running' || task.status === 'left' : !isDone(task)
   return [...state.tasks.values()].filter((task) => !task.removed && isUnfinished(task))
 }

@@ -84,9 +84,9 @@ export function applyEntry(state: RunState, entry: Entry): void {
 }
 
 /**
- * Whether a process was working on the run between the previous entry and this one. None was if the run had another
- * status than running, before another process took the run over (even if only to record an answer), or while the run
- * was an exported file.
+ * Whether a process was working on the run between the previous entry and this one. False if the run's status was not
+ * running, if this entry is the first after a takeover (even one that only records an answer), or if the run was an
+ * exported file meanwhile.
  */
 function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
   return status === 'running' && entry.token === token && entry.type !== 'run.resumed' && entry.type !== 'run.imported'

@@ -74,7 +74,7 @@ function jsonOf({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>): 
   return structured ? raw : JSON.stringify(raw)
 }
 
-/** What a task and its items took, in whichever runs their outputs were made. */
+/** The usage of a task and its items. For inherited items, the usage in the runs that made their outputs. */
 export function usageWithItems(state: RunState, task: TaskState): Usage {
   const items = itemsOf(state, task).map((item) =>
     item.source === 'inherited' ? (item.output?.usage ?? noUsage) : spentOn(state, item),

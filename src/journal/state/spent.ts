@@ -1,4 +1,4 @@
-// What the attempts at a task have spent, and the model calls that it consists of.
+// The usage of the attempts at a task, and the model calls that it sums up.
 import type { Usage } from '../entries.ts'
 import { isNestedAttempt } from '../paths.ts'
 import { addTo, noUsage, type MutableUsage, type RunState, type TaskState } from './state.ts'

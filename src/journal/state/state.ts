@@ -110,7 +110,7 @@ export interface RunState {
   readonly eventIds: Set<string>
   /** Flows: the last event that was received. */
   lastEvent?: number
-  /** The last entry in which a person edited or invalidated a task, or had failed steps of a flow executed again. */
+  /** The last entry that edits a task, invalidates it for a person, or retries failed steps of a flow. */
   touched?: number
   /** Flows: the failed steps that a resume executes again. */
   failedSteps?: readonly string[]
@@ -125,7 +125,7 @@ export interface RunState {
   /** By path: `note#1`. */
   attempts: Map<string, AttemptState>
   readonly tally: Tally
-  /** The text of every output, even if it was replaced later, by its entry: pinned requests refer to outputs. */
+  /** The text of every output, even a replaced one, by the entry that recorded it: pinned requests refer to it. */
   outputs: Map<number, string>
   questions: Map<string, QuestionState>
   /** The same questions by the task in their paths, oldest first: a flow may have thousands of open questions. */
@@ -217,7 +217,7 @@ export interface TaskState extends DeclaredTask {
   failed?: readonly string[]
   /** With `forEach`: the names of its items, in the order of its list. */
   items?: readonly string[]
-  /** An item: the task that it is an item of, and its value, once that is listed. */
+  /** An item: the task that lists it, and its value, which is undefined until the item is listed. */
   of?: string
   item?: Json
   /** Steps of flows: see `task.started`. */
@@ -225,13 +225,13 @@ export interface TaskState extends DeclaredTask {
   wait?: EntryBodies['task.started']['wait']
   until?: string
   settled?: Settled
-  /** Steps of flows: of the attempt that ended with an inherited failure. */
+  /** Steps of flows: the fingerprint of the attempt whose failure was inherited. */
   fingerprint?: Fingerprint
   /** Steps of flows: its wait ended because its time was up. */
   timedOut?: boolean
   /** Steps of flows: how often it failed and was tried again. */
   failures?: number
-  /** Steps of flows: the entries because of which it was executed again, since something had changed. */
+  /** Steps of flows: the `task.invalidated` entries that restarted it because its record no longer fit. */
   restarts?: number[]
 }
 

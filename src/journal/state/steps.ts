@@ -9,9 +9,9 @@ import type { RunState, TaskState } from './state.ts'
 export interface Settled {
   /** The entry that first settled it. */
   readonly place: number
-  /** When the entry `changed` was recorded: the time that the function reads. */
+  /** The time of the entry `changed`. `flow.now()` returns it after the function has received the result. */
   readonly at: string
-  /** The entry that started the attempt that made its present value. */
+  /** The entry that started the attempt from which the present value comes. */
   readonly began: number
   /** The entry that last gave it another value. */
   readonly changed: number
@@ -49,7 +49,7 @@ export function retrySteps(state: RunState, seq: number, names: readonly string[
     if (continues) attempt.status = 'open'
     task.status = continues ? 'running' : 'pending'
     delete task.error
-    // nothing was requested after this failure, so its result may come at another place
+    // the function requested nothing after it received this failure, so the new result may get another place
     if (task.settled && task.settled.place > state.lastAfter) delete task.settled
   }
 }
@@ -81,7 +81,7 @@ export function closeFlow(state: RunState): void {
   }
 }
 
-/** Whether an attempt began, by its entry, after the other step had a result that has changed since. */
+/** Whether the attempt that the entry `began` started may have used an earlier value of the other step's result. */
 export function isOutOfDate(began: number | undefined, { settled }: TaskState): boolean {
   return began !== undefined && settled !== undefined && settled.place < began && began < settled.changed
 }

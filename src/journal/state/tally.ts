@@ -16,7 +16,7 @@ export interface Tally {
   removed: number
   /** Tasks with child runs that were started since the task was last done. */
   readonly crews: Set<string>
-  /** The name of a task, once for each time that it became done or stopped being done, except through a resume. */
+  /** Names of tasks that became done or stopped being done: one per change. Changes by a resume are left out. */
   readonly doneChanges: string[]
 }
 
@@ -124,7 +124,7 @@ export type ChildAttempt = AttemptState & { readonly child: string }
 
 /**
  * The child runs that a task started since it was last done; for kickoffs by its function, since the kickoff of that
- * name was last done. Until then, their usage is recorded only in their own journals.
+ * name was last done. Until they are done, their usage is recorded only in their own journals.
  */
 export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
@@ -247,7 +247,7 @@ type PartKey = Omit<Spending, 'usage'>
 
 /** Finds or adds the part that calls belong to. */
 function partFor(spending: Map<string, Spending>, usage: Usage, key: PartKey): Spending {
-  // while there is room, sums are not combined: two sums with a price may add up to a sum without a price
+  // while there is room, each mixed sum has its own part: two sums that can be priced may add up to one that can't
   const known = key.mixed ? undefined : spending.get(keyOf(key, usage))
   if (known) return known
   if (spending.size < mostParts) return addPart(spending, usage, key)
