@@ -259,8 +259,8 @@ function clearStop(state: RunState): void {
 }
 
 /**
- * Marks a hand edit as recorded, but only the entries that it names: a later edit of lines before this entry isn't
- * recorded yet.
+ * Marks the missing and changed entries that a resume names as recorded. Others were edited after that resume, and
+ * aren't recorded yet.
  */
 function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
   state.handEdited = true

@@ -142,8 +142,8 @@ export const taskRows: EntryRows<'task'> = {
         if (attempt?.status === 'open') attempt.status = 'void'
       }
       withdrawQuestions(state, task)
-      // the process that wrote this entry had read the entries in `missing`, and yet started a first attempt: they
-      // weren't about this task. Only entries that an earlier resume recorded as missing may have been
+      // the process that wrote this entry had read the entries in `missing` and still started a first attempt, so they
+      // weren't about this task. Entries that an earlier resume recorded as missing may be
       if (task.lost && attemptNumber(path) === 1) task.lost = excludeEntries(task.lost, state.missing)
       task.status = 'running'
       task.startedAt ??= entry.at
@@ -323,7 +323,7 @@ export const taskRows: EntryRows<'task'> = {
   },
 }
 
-/** Notes after which result the function of a flow requested the step. */
+/** Notes after which result the function of a flow requested the step, and what the step waits for. */
 function noteRequested(
   state: RunState,
   task: TaskState,
