@@ -1,4 +1,4 @@
-// Flows that continue as a new run.
+// Flows that end their run with `flow.again`, which starts the next run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Flow } from 'reprise'
@@ -7,7 +7,7 @@ import { atEveryAppend, newStore, ofGoneProcess, orDeath } from '../engine/suppo
 import type { Store } from '../../src/stores/store.ts'
 import { ledger, listening, quiet } from './support.ts'
 
-/** Adds up to `end`, three numbers per run. */
+/** Adds the numbers from 1 to `end`, three per run. */
 function adder(store: Store, done: string[] = []) {
   return new Flow({
     name: 'add',
@@ -26,8 +26,8 @@ function adder(store: Store, done: string[] = []) {
   })
 }
 
-describe('a flow that continues again', () => {
-  test('ends its run, and its kickoff has the result of the last one', async () => {
+describe('flow.again', () => {
+  test('flow.again ends the run, and the kickoff returns the result of the last run', async () => {
     const store = newStore()
     const work = adder(store)
     const result = await work.kickoff({ id: 'r', inputs: { end: 10 } })
@@ -39,7 +39,7 @@ describe('a flow that continues again', () => {
     for (const id of ['r', 'r~2', 'r~3', 'r~4']) assert.equal((await store.row(id))?.status, 'completed')
   })
 
-  test('repeats nothing when it is killed at any append', async () => {
+  test('a flow that calls flow.again repeats no step if it is killed at any append', async () => {
     await atEveryAppend(async (dying) => {
       const inner = newStore()
       const { done } = ledger()
@@ -51,7 +51,7 @@ describe('a flow that continues again', () => {
     })
   })
 
-  test('hands the events that it has not received to the next run', async () => {
+  test('flow.again hands events that were not received to the next run', async () => {
     const store = newStore()
     const work = new Flow({
       name: 'chat',
@@ -67,13 +67,13 @@ describe('a flow that continues again', () => {
     await work.kickoff({ id: 'c' })
     for (const text of ['a', 'b', 'c']) await work.run('c').send('message', text)
     await work.resume('c')
-    // a handle of the first run reaches the last one
+    // a handle of the first run sends to the last one
     await work.run('c').send('message', 'd')
     await work.run('c').send('message', 'e')
     assert.deepEqual((await work.resume('c')).output, ['a', 'b', 'c', 'd', 'e'])
   })
 
-  test('completes if it was killed before that, and the next run has ended since', async () => {
+  test('a run killed before it recorded flow.again completes even if the next run has already ended', async () => {
     const inner = newStore()
     const dying: Store = {
       ...ofGoneProcess(inner),
@@ -107,7 +107,7 @@ describe('a flow that continues again', () => {
     assert.doesNotMatch(warnings.join(), /event second/)
   })
 
-  test('hands on an event that is sent while the next run begins', async () => {
+  test('flow.again hands on an event that is sent while the next run starts', async () => {
     const inner = newStore()
     let meanwhile = async (): Promise<unknown> => undefined
     const store: Store = {
@@ -138,7 +138,7 @@ describe('a flow that continues again', () => {
     assert.deepEqual((await work(inner).resume('r')).output, ['a', 'b'])
   })
 
-  test('refuses inputs that do not fit, and a run within another', async () => {
+  test('flow.again refuses inputs that do not fit, and is refused in a child run', async () => {
     const store = newStore()
     const bad = new Flow({
       name: 'bad',
@@ -153,7 +153,7 @@ describe('a flow that continues again', () => {
     await assert.rejects(outer.kickoff(), /flow\.again ends a run, but run .*\/inner#1 is part of run/)
   })
 
-  test('is refused in the function of a step', async () => {
+  test('flow.again is refused within the function of a step', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -167,7 +167,7 @@ describe('a flow that continues again', () => {
     await assert.rejects(work.kickoff(), /flow\.again is called by the function of step outer/)
   })
 
-  test('ends no process if it is refused and nothing awaits it', async () => {
+  test('an unawaited flow.again that is refused does not crash the process', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),

@@ -1,4 +1,4 @@
-// Flows whose code, inputs or results change between two lives: what is kept, what is executed again, what is asked.
+// Flows whose code, inputs or results change before a resume: what is kept, executed again or asked.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Flow, type FlowRun } from 'reprise'
@@ -7,7 +7,7 @@ import { ledger, listening, quiet } from './support.ts'
 
 type Body = (flow: FlowRun<{ readonly [name: string]: never }>) => Promise<unknown>
 
-/** Lives of one run: each with the code of the moment. All wait at the end for a question, unless `last`. */
+/** Executes one run several times, each time with other code. Every pass ends with a question, except `last`. */
 function lives() {
   const store = newStore()
   const { logger, warnings } = listening()
@@ -35,8 +35,8 @@ function lives() {
   }
 }
 
-describe('a flow edited between two lives', () => {
-  test('executes an inserted step, and keeps what is recorded', async () => {
+describe('a flow edited before a resume', () => {
+  test('an edited flow executes an inserted step and keeps recorded ones', async () => {
     const { start, last, done } = lives()
     const step = (name: string) => (flow: FlowRun) => flow.step(name, { effect: 'read' }, () => (done.push(name), name))
     await start(async (flow) => [await step('a')(flow), await step('c')(flow)])
@@ -45,7 +45,7 @@ describe('a flow edited between two lives', () => {
     assert.deepEqual(done, ['a', 'c', 'b'])
   })
 
-  test('reports a removed step, and completes', async () => {
+  test('an edited flow reports a removed step and completes', async () => {
     const { start, last, warnings } = lives()
     await start(async (flow) => {
       await flow.step('a', { effect: 'read' }, () => 1)
@@ -57,7 +57,7 @@ describe('a flow edited between two lives', () => {
     assert.deepEqual((result as unknown as { left: string[] }).left, ['a', 'stop'])
   })
 
-  test('finds reordered steps by their names', async () => {
+  test('an edited flow finds reordered steps by their names', async () => {
     const { start, last, done } = lives()
     const step = (name: string) => (flow: FlowRun) => flow.step(name, { effect: 'read' }, () => (done.push(name), name))
     await start(async (flow) => [await step('a')(flow), await step('b')(flow)])
@@ -66,7 +66,7 @@ describe('a flow edited between two lives', () => {
     assert.deepEqual(done, ['a', 'b'])
   })
 
-  test('never uses a result for another input', async () => {
+  test('an edited flow never uses the result of a step for another input', async () => {
     const { start, last, done, warnings } = lives()
     const charge = (customer: string) => (flow: FlowRun) =>
       flow.step('find', { effect: 'read', input: customer }, (id) => (done.push(id), `account of ${id}`))
@@ -77,7 +77,7 @@ describe('a flow edited between two lives', () => {
     assert.match(warnings.join('\n'), /step find is executed again: input changed/)
   })
 
-  test('asks before a once step is called for another input', async () => {
+  test('an edited flow asks before it calls a once step with another input', async () => {
     const { start, again, last, done, run } = lives()
     const charge = (amount: number) => (flow: FlowRun) =>
       flow.step('charge', { input: amount }, (cents) => (done.push(`charged ${cents}`), cents))
@@ -94,7 +94,7 @@ describe('a flow edited between two lives', () => {
     assert.deepEqual(done, ['charged 5'])
   })
 
-  test('asks before a renamed once step is called, and takes over its record if the code says what it was', async () => {
+  test('an edited flow asks before it calls a renamed once step, unless `was` names the recorded step', async () => {
     const { start, again, last, done } = lives()
     const pay = (name: string, was?: string) => (flow: FlowRun) =>
       flow.step(name, { input: 1, ...(was === undefined ? {} : { was }) }, () => (done.push('paid'), 'paid'))
@@ -113,7 +113,7 @@ describe('a flow edited between two lives', () => {
     void last
   })
 
-  test('does not ask about a new once step if every recorded one is requested', async () => {
+  test('an edited flow calls a new once step without asking if it requests all recorded ones', async () => {
     const { start, last, done } = lives()
     const pay = (name: string) => (flow: FlowRun) => flow.step(name, () => (done.push(name), name))
     await start((flow) => pay('first')(flow))
@@ -121,7 +121,7 @@ describe('a flow edited between two lives', () => {
     assert.deepEqual(result.output, ['first', 'second'])
   })
 
-  test('executes a step whose kind has changed', async () => {
+  test('an edited flow executes a step that has become another kind of step', async () => {
     const { start, last } = lives()
     await start((flow) => flow.step('work', { effect: 'read' }, () => 'by hand'))
     const inner = new Flow({ name: 'inner', logger: quiet, run: async () => 'by a flow' })
@@ -129,7 +129,7 @@ describe('a flow edited between two lives', () => {
     assert.equal(result.output, 'by a flow')
   })
 
-  test('gives up a step that had begun with another input', async () => {
+  test('an edited flow abandons a step that was started with another input, and cancels its child run', async () => {
     const { store } = lives()
     const { done } = ledger()
     const work = (input: string) =>
@@ -158,7 +158,7 @@ describe('a flow edited between two lives', () => {
     assert.equal((await store.row('g1/inner#1'))?.status, 'cancelled')
   })
 
-  test('keeps the answer to a question that is worded differently, and asks again if it is about something else', async () => {
+  test('an edited flow keeps an answer if only the wording changed, and asks again if `about` changed', async () => {
     const { start, again, run } = lives()
     const ask = (text: string, amount: number) => (flow: FlowRun) => flow.ask('pay', { text, about: { amount } })
     await start((flow) => ask('Pay?', 12)(flow))
@@ -175,7 +175,7 @@ describe('a flow edited between two lives', () => {
     )
   })
 
-  test('fails if a step has another input in each life', async () => {
+  test('a flow fails with advice if the input of a step differs in every resume', async () => {
     const { start, again, done } = lives()
     const body: Body = (flow) =>
       flow.step('report', { effect: 'read', input: performance.now() }, (at) => (done.push('made'), at))
@@ -190,7 +190,7 @@ describe('a flow edited between two lives', () => {
 })
 
 describe('an edit of a recorded result', () => {
-  test('executes again what follows from it, and stops where a result comes out equal', async () => {
+  test('an edit of a result executes the steps that depend on it, and stops where a result is unchanged', async () => {
     const { start, last, done, run } = lives()
     const body: Body = async (flow) => {
       const log = <T>(name: string, value: T): T => (done.push(name), value)
@@ -209,14 +209,14 @@ describe('an edit of a recorded result', () => {
     assert.deepEqual(done.splice(0), ['b', 'c'])
   })
 
-  test('of a step that no code has is refused by the names of those there are', async () => {
+  test('an edit of a step that the run does not have is refused, and the error suggests a similar name', async () => {
     const { start, run } = lives()
     await start((flow) => flow.step('a', { effect: 'read' }, () => 1))
     await assert.rejects(run().edit('aa', 1), { code: 'TASK_NOT_FOUND', message: /has no task "aa"; did you mean a\?/ })
     await run().invalidate('a')
   })
 
-  test('asks about once steps that follow from it', async () => {
+  test('an edit of a result asks before a once step after it is called again', async () => {
     const { start, again, done, run } = lives()
     const body: Body = async (flow) => {
       const a = await flow.step('a', { effect: 'read' }, () => 1)
@@ -229,7 +229,7 @@ describe('an edit of a recorded result', () => {
     assert.deepEqual(done, ['sent'])
   })
 
-  test('asks again where an answer was about the earlier result, and keeps the others', async () => {
+  test('an edit of a result repeats the questions that were about it and keeps the other answers', async () => {
     const { start, again, last, run } = lives()
     const body: Body = async (flow) => {
       const amount = await flow.step('amount', { effect: 'read' }, () => 12)
@@ -261,7 +261,7 @@ describe('an edit of a recorded result', () => {
     assert.equal((await last(body)).output, '1200,red,no,no')
   })
 
-  test('withdraws an open question about the earlier result, and asks about the new one', async () => {
+  test('an edit of a result replaces an open question about the earlier result', async () => {
     const { start, again, run } = lives()
     const body: Body = async (flow) => {
       const amount = await flow.step('amount', { effect: 'read' }, () => 12)
@@ -275,7 +275,7 @@ describe('an edit of a recorded result', () => {
     )
   })
 
-  test('while the flow waits begins the function again, in the same process', async () => {
+  test('an edit while the flow waits calls the function again in the same process', async () => {
     const store = newStore()
     let passes = 0
     const work = new Flow({

@@ -1,4 +1,4 @@
-// What runs within a flow, and flows within crews: addresses of their tasks, and changes of a person.
+// Child runs of flows, and flows as tasks of crews: paths of their tasks, and how a person changes them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Flow, Task } from 'reprise'
@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { newStore } from '../engine/support.ts'
 import { quiet } from './support.ts'
 
-/** A crew of two tasks: a plan, and a text that a person reviews if `review`. */
+/** A crew of two tasks: a plan, and a text, which a person reviews if `review` is set. */
 function chapterCrew(review = false) {
   const model = scriptedModel([
     { when: /Plan/, reply: 'the plan' },
@@ -34,7 +34,7 @@ function book(crew: ReturnType<typeof chapterCrew>['crew'], store = newStore()) 
 }
 
 describe('a replay of a task within a step', () => {
-  test('executes that task and what follows, in a child run forked from the recorded one', async () => {
+  test('a replay of a task within a step executes it and later tasks in a fork of the child run', async () => {
     const { crew, model } = chapterCrew()
     const store = newStore()
     const work = book(crew, store)
@@ -42,13 +42,13 @@ describe('a replay of a task within a step', () => {
     assert.equal(model.calls.length, 4)
     const result = await work.run('r').replay('chapter[two]/write', { id: 's', only: 'descendants' })
     assert.equal(result.output, 'the text + the text')
-    // plan of chapter two and the whole of chapter one are inherited
+    // inherited: the plan of chapter two, and all of chapter one
     assert.equal(model.calls.length, 5)
     assert.equal((await store.row('s/chapter[two]#1'))?.forkedFrom, 'r/chapter[two]#1')
     assert.equal(await store.row('s/chapter[one]#1'), undefined)
   })
 
-  test('of an unknown task or step names the tasks and steps that exist', async () => {
+  test('a replay of an unknown task within a step names the existing tasks and steps', async () => {
     const { crew } = chapterCrew()
     const work = book(crew)
     await work.kickoff({ id: 'r' })
@@ -62,7 +62,7 @@ describe('a replay of a task within a step', () => {
 })
 
 describe('an edit of a task within a step', () => {
-  test('reaches the child run in progress', async () => {
+  test('an edit of a task within a step reaches the child run in progress', async () => {
     const { crew, model } = chapterCrew(true)
     const work = book(crew)
     const asked = await work.kickoff({ id: 'r' })
@@ -83,7 +83,7 @@ describe('an edit of a task within a step', () => {
 })
 
 describe('a flow as a task of a crew', () => {
-  test('is executed, asks as part of the crew, and its value is the output of the task', async () => {
+  test('a flow as a task of a crew asks as part of the crew, and its value is the output of the task', async () => {
     const inner = new Flow({
       name: 'inner',
       logger: quiet,
@@ -117,7 +117,7 @@ describe('a flow as a task of a crew', () => {
 })
 
 describe('the budget of a flow', () => {
-  test('counts its child runs, asks when it is used up, and continues when it is raised', async () => {
+  test('the budget of a flow counts child runs, asks when it is used up, and can be raised', async () => {
     const { crew, model } = chapterCrew()
     const work = new Flow({
       name: 'book',
@@ -137,7 +137,7 @@ describe('the budget of a flow', () => {
     assert.equal(model.calls.length, 8)
   })
 
-  test('of steps stops a loop that never ends', async () => {
+  test('a budget of steps stops an endless loop', async () => {
     let calls = 0
     const work = new Flow({
       name: 'endless',
@@ -159,7 +159,7 @@ describe('the budget of a flow', () => {
     assert.throws(() => new Crew({ name: 'c', tasks: crewTasks(), budget: { steps: 1 } }), /which only flows count/)
   })
 
-  test('of steps is not exceeded by steps that begin at once', async () => {
+  test('a budget of steps is not exceeded by steps that start at once', async () => {
     let calls = 0
     const work = new Flow({
       name: 'wide',

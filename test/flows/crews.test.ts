@@ -1,4 +1,4 @@
-// Flows as crews: callbacks, nesting, and the verbs that are the same for both.
+// What flows share with crews: callbacks, output schemas, the log, and approvals of calls.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Flow, tool, type RunResult } from 'reprise'
@@ -7,7 +7,7 @@ import { newStore } from '../engine/support.ts'
 import { quiet } from './support.ts'
 
 describe('the callbacks of a flow', () => {
-  test('afterKickoff receives what the function returned', async () => {
+  test('afterKickoff of a flow receives what the function returned', async () => {
     const seen: unknown[] = []
     const work = new Flow({
       name: 'f',
@@ -22,7 +22,7 @@ describe('the callbacks of a flow', () => {
 })
 
 describe('the output of a flow', () => {
-  test('that does not fit its schema fails the run, and the step of an outer flow', async () => {
+  test('an output that does not fit the schema of a flow fails its run, and the step of an outer flow', async () => {
     let value: unknown = 'seven'
     const store = newStore()
     const inner = new Flow({
@@ -49,14 +49,14 @@ describe('the output of a flow', () => {
   })
 })
 
-test('the log of a flow names it, and no tasks, which are not known yet', async () => {
+test('the log of a flow names the flow and no tasks', async () => {
   const lines: string[] = []
   const logger = { info: (line: string) => void lines.push(line), warn: () => {} }
   await new Flow({ name: 'f', store: newStore(), logger, verbose: true, run: async () => 1 }).kickoff({ id: 'r' })
   assert.equal(lines[0], '[r] flow f: kickoff')
 })
 
-describe('a person who approves a call with another input', () => {
+describe('an approval with another input', () => {
   const answer = async (work: Flow, input: object | number): Promise<RunResult> => {
     const asked = await work.run('r').view()
     const question = asked.questions.find(({ kind }) => kind === 'call')
@@ -64,7 +64,7 @@ describe('a person who approves a call with another input', () => {
     return work.resume('r')
   }
 
-  test('has a tool of a flow called with it, if it fits the tool', async () => {
+  test('an approval with another input calls the tool of a flow with it, if it fits the tool', async () => {
     const made: number[] = []
     const pay = tool({
       name: 'pay',
@@ -81,7 +81,7 @@ describe('a person who approves a call with another input', () => {
     assert.deepEqual(made, [30])
   })
 
-  test('has a step called with it, if the step declares an input', async () => {
+  test('an approval with another input calls a step with it, if the step declares an input', async () => {
     const done: unknown[] = []
     const work = (input?: number) =>
       new Flow({

@@ -1,4 +1,4 @@
-// Journals of flows that a person edits by hand, and messages that are no messages.
+// Journals of flows that were edited by hand, and malformed messages in the inbox.
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -49,7 +49,7 @@ async function openStage() {
   }
 }
 
-test('a step of a completed flow whose completion is removed by hand is executed again, each time', async () => {
+test('a step of a completed flow is executed again each time its completion is removed by hand', async () => {
   await using stage = await openStage()
   assert.deepEqual(stage.done, ['a', 'b'])
   await stage.remove('task.completed a#1')

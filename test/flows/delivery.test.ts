@@ -1,4 +1,4 @@
-// What a flow receives and when: in the order of the journal, whatever the store's speed, and each event once.
+// What a flow receives and when: results in the order of the journal, however fast the store is, and events once.
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, test } from 'node:test'
@@ -8,7 +8,7 @@ import { newStore } from '../engine/support.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { entriesOf, quiet } from './support.ts'
 
-/** Calls `before` ahead of each append that has an entry of this type. */
+/** Calls `before` ahead of each append that contains an entry of this type. */
 function slowAt(inner: Store, type: string, before: () => Promise<void>): Store {
   return {
     ...inner,
@@ -20,7 +20,7 @@ function slowAt(inner: Store, type: string, before: () => Promise<void>): Store 
 }
 
 describe('the results of a flow', () => {
-  test('are received in the order of the journal, even if the first is written slowly', async () => {
+  test('a flow receives results in the order of the journal, even if the first is slow to write', async () => {
     const failing = Promise.withResolvers<void>()
     const orders: string[][] = []
     const inner = newStore()
@@ -59,7 +59,7 @@ describe('the results of a flow', () => {
 })
 
 describe('the time of a flow', () => {
-  test('stays the same if a step that is executed again has the same result', async () => {
+  test('the time of a flow stays the same if a step is executed again with the same result', async () => {
     const times: number[] = []
     const work = new Flow({
       name: 'f',
@@ -80,7 +80,7 @@ describe('the time of a flow', () => {
 })
 
 describe('a step of a flow', () => {
-  test('with retries is tried again at once if its backoff is 0', async () => {
+  test('a step with retries and a backoff of 0 is retried at once', async () => {
     let calls = 0
     const work = new Flow({
       name: 'f',
@@ -96,7 +96,7 @@ describe('a step of a flow', () => {
     assert.equal((await work.kickoff()).output, 'there')
   })
 
-  test('whose call waits for approval since an earlier result was edited keeps its question', async () => {
+  test('a call that waits for approval since an earlier result was edited keeps its question', async () => {
     const calls: string[] = []
     const work = new Flow({
       name: 'f',
@@ -127,7 +127,7 @@ describe('a step of a flow', () => {
     assert.deepEqual(calls, ['old', 'new'])
   })
 
-  test('is executed again after every edit of an earlier result, however many there are', async () => {
+  test('a step is executed again after each of many edits of an earlier result', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -159,7 +159,7 @@ describe('an event', () => {
       run: (flow) => Promise.all(['first', 'second'].map((key) => flow.event('message', z.string(), { key }))),
     })
 
-  test('is received by one of the steps that wait for it, in the order in which they began to', async () => {
+  test('an event is received by the step that has waited longest', async () => {
     const flow = work(newStore())
     await flow.kickoff({ id: 'r' })
     const run = flow.run('r')
@@ -173,7 +173,7 @@ describe('an event', () => {
     assert.deepEqual((await flow.resume('r')).output, ['a', 'b'])
   })
 
-  test('that is sent twice at once with one id is received once', async () => {
+  test('an event that is sent twice at once with the same id is received once', async () => {
     const store = newStore()
     const flow = work(store)
     await flow.kickoff({ id: 'r' })

@@ -1,4 +1,4 @@
-// Forks of flows: what a new run inherits from an old one, and what it executes.
+// Forks of flows: what they inherit from the parent, and what they execute.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Flow, Task, type FlowRun } from 'reprise'
@@ -36,7 +36,7 @@ function diamond(done: string[]): Body {
 }
 
 describe('a replay of a flow', () => {
-  test('from a step on executes it and what was requested after it, and inherits the rest', async () => {
+  test('a replay of a flow from a step executes it and later requests, and inherits the rest', async () => {
     const { done } = ledger()
     const work = flowOf(diamond(done))
     const first = await work.kickoff({ id: 'r' })
@@ -56,12 +56,12 @@ describe('a replay of a flow', () => {
     assert.equal(plan.open, true)
     assert.match(String(plan), /and further steps, which are known only when the flow requests them/)
     const result = await work.replay('sum', { runId: 'r', id: 's' })
-    // the once call of the parent, with the same input, is answered from its record
+    // the once call has the same input as in the parent, so its recorded result is used
     assert.deepEqual(done, ['sum'])
     assert.deepEqual(result.output, first.output)
   })
 
-  test('of one key executes that step', async () => {
+  test('a replay from one key executes its step, and none whose input comes out equal', async () => {
     const { done } = ledger()
     const work = flowOf(diamond(done))
     await work.kickoff({ id: 'r' })
@@ -71,7 +71,7 @@ describe('a replay of a flow', () => {
     assert.equal(result.status, 'completed')
   })
 
-  test('of a name executes all of its keys', async () => {
+  test('a replay from a name executes the steps with all of its keys', async () => {
     const { done } = ledger()
     const work = flowOf(diamond(done))
     await work.kickoff({ id: 'r' })
@@ -80,7 +80,7 @@ describe('a replay of a flow', () => {
     assert.deepEqual(done.toSorted(), ['part b', 'part c', 'part d', 'send', 'sum'])
   })
 
-  test('of a step that the run does not have names the steps that it has', async () => {
+  test('a replay from an unknown step names the steps of the run', async () => {
     const work = flowOf(diamond([]))
     await work.kickoff({ id: 'r' })
     await assert.rejects(work.run('r').replay('prat'), {
@@ -89,7 +89,7 @@ describe('a replay of a flow', () => {
     })
   })
 
-  test('keeps random numbers, ids and times of what it inherits', async () => {
+  test('a replay of a flow keeps random numbers, ids and times from before the step', async () => {
     const work = flowOf(async (flow) => {
       await flow.step('a', { effect: 'read' }, () => 1)
       const before = [flow.random('x'), flow.uuid('y', { key: 2 }), flow.now().toISOString()]
@@ -103,7 +103,7 @@ describe('a replay of a flow', () => {
     assert.notDeepEqual((other.output as string[])[1], (first.output as string[])[1])
   })
 
-  test('inherits failures, answers, events and sleeps', async () => {
+  test('a replay of a flow inherits failures, answers, events and sleeps', async () => {
     const { done } = ledger()
     const work = flowOf(async (flow) => {
       const failed = await flow
@@ -132,7 +132,7 @@ describe('a replay of a flow', () => {
   })
 })
 
-describe('a flow that goes through a step', () => {
+describe('a flow with the option `through`', () => {
   const pays = () =>
     new Flow({
       name: 'pays',
@@ -148,7 +148,7 @@ describe('a flow that goes through a step', () => {
       },
     })
 
-  test('is suspended when the step, or each of its keys, is done, and a resume continues after it', async () => {
+  test('a flow is suspended after the step `through`, or after all of its keys, and a resume continues', async () => {
     const flow = pays()
     const first = await flow.kickoff({ id: 'r', through: 'list' })
     assert.equal(first.status, 'suspended')
@@ -161,11 +161,11 @@ describe('a flow that goes through a step', () => {
     assert.equal((await flow.resume('r', { through: 'sum' })).output, 3)
   })
 
-  test('is completed if it does not request the step', async () => {
+  test('a flow completes if it does not request the step `through`', async () => {
     assert.equal((await pays().kickoff({ through: 'refund' })).output, 3)
   })
 
-  test('is refused for a task within a step', async () => {
+  test('`through` a task within a step is refused', async () => {
     await assert.rejects(pays().kickoff({ through: 'pay[1]/write' }), {
       code: 'OPTION_INVALID',
       message: /give the step: pay\[1\]/,
@@ -174,7 +174,7 @@ describe('a flow that goes through a step', () => {
 })
 
 describe('a fork of a flow', () => {
-  test('with another output executes what depends on it', async () => {
+  test('a fork of a flow with another output executes the steps that depend on it', async () => {
     const { done } = ledger()
     const work = flowOf(diamond(done))
     await work.kickoff({ id: 'r' })
@@ -184,7 +184,7 @@ describe('a fork of a flow', () => {
     assert.match(JSON.stringify(result.output), /sent Bcd/)
   })
 
-  test('with other inputs executes only the steps that use them', async () => {
+  test('a fork of a flow with other inputs executes only the steps that use them', async () => {
     const { done } = ledger()
     const work = flowOf(async (flow) => {
       const n = flow.inputs.n
@@ -201,7 +201,7 @@ describe('a fork of a flow', () => {
     assert.deepEqual(done, ['own'])
   })
 
-  test('that retries executes the failed steps and what followed them', async () => {
+  test('a fork of a flow with retry executes the failed steps and the steps after them', async () => {
     const { done } = ledger()
     let fails = true
     const work = flowOf(async (flow) => {
@@ -223,7 +223,7 @@ describe('a fork of a flow', () => {
     assert.deepEqual(done, ['b'])
   })
 
-  test('asks about a once step that is new, if the parent made a call that nothing requests any more', async () => {
+  test('a fork of a flow asks about a new once step if a call of the parent is no longer requested', async () => {
     const { done } = ledger()
     const body =
       (name: string): Body =>
@@ -241,14 +241,14 @@ describe('a fork of a flow', () => {
 })
 
 describe('a refresh of a flow', () => {
-  test('starts no run if nothing has changed', async () => {
+  test('a refresh of a flow creates no run if nothing has changed', async () => {
     const { done } = ledger()
     const work = flowOf(diamond(done))
     await work.kickoff({ id: 'r' })
     assert.equal((await work.run('r').refresh()).runId, 'r')
   })
 
-  test('executes steps with another version, and keeps what comes out equal', async () => {
+  test('a refresh of a flow executes steps with another version, and keeps steps with equal inputs', async () => {
     const { done } = ledger()
     const body =
       (version: string): Body =>
@@ -258,14 +258,14 @@ describe('a refresh of a flow', () => {
       }
     const store = newStore()
     await flowOf(body('1'), store).kickoff({ id: 'r' })
-    // a resume of a completed run changes nothing
+    // a resume of a completed run executes nothing
     assert.equal((await flowOf(body('2'), store).resume('r')).runId, 'r')
     const result = await flowOf(body('2'), store).run('r').refresh()
     assert.notEqual(result.runId, 'r')
     assert.deepEqual(done, ['a', 'b', 'a'])
   })
 
-  test('takes over the records of renamed steps', async () => {
+  test('a refresh of a flow takes over the records of renamed steps', async () => {
     const { done } = ledger()
     const body =
       (name: string, was?: string): Body =>
@@ -286,7 +286,7 @@ describe('a refresh of a flow', () => {
     assert.deepEqual(done, ['a', 'b 1'])
   })
 
-  test('starts a run that executes nothing if the function makes something else of the same results', async () => {
+  test('a refresh creates a run that executes no step if only the return value of the function differs', async () => {
     const { done } = ledger()
     const body =
       (end: (a: number) => number): Body =>
@@ -300,7 +300,7 @@ describe('a refresh of a flow', () => {
     assert.deepEqual([result.runId === 'r', result.output, done], [false, 10, ['a']])
   })
 
-  test('executes children whose crew has changed', async () => {
+  test('a refresh of a flow executes a child run whose crew has changed', async () => {
     const store = newStore()
     const model = scriptedModel([{ when: /.*/, reply: 'said' }])
     const crew = (words: string) =>
@@ -322,7 +322,7 @@ describe('a refresh of a flow', () => {
 })
 
 describe('the plan of a flow', () => {
-  test('for a kickoff names the first steps, and for a resume what is kept and what comes next', async () => {
+  test('the plan of a kickoff names the first steps, that of a resume what is kept and what comes next', async () => {
     const { done } = ledger()
     const work = flowOf(async (flow) => {
       await flow.step('a', { effect: 'read' }, () => done.push('a'))
@@ -348,7 +348,7 @@ describe('the plan of a flow', () => {
     assert.match(String(await work.run('r').plan({ of: 'resume' })), /go +it was answered; no model calls$/m)
   })
 
-  test('for a replay of descendants says which results are kept if their input comes out equal', async () => {
+  test('the plan of a replay of descendants tells which results are kept if their inputs come out equal', async () => {
     const work = flowOf(async (flow) => {
       const a = await flow.step('a', { effect: 'read' }, () => 1)
       await flow.step('b', { input: a, effect: 'read' }, () => 2)
@@ -366,7 +366,7 @@ describe('the plan of a flow', () => {
     )
   })
 
-  test('warns if the function fails, or waits for something that is not a step', async () => {
+  test('the plan of a flow warns if the function fails, or waits for something other than a step', async () => {
     const planOf = async (body: Body): Promise<[readonly string[], boolean]> => {
       const { warnings, open } = await flowOf(body).plan({ of: 'kickoff' })
       return [warnings, open]
@@ -379,7 +379,7 @@ describe('the plan of a flow', () => {
     assert.deepEqual(await waits, [['flow f waits for something that is not a step; what follows is unknown'], true])
   })
 
-  test('refuses what the function starts outside of steps', async () => {
+  test('a flow refuses to start a run outside of its steps', async () => {
     const inner = new Flow({ name: 'inner', store: newStore(), logger: quiet, run: async () => 1 })
     const { logger } = listening()
     const work = new Flow({

@@ -1,5 +1,5 @@
-// Random flows with random histories: kills, stops, answers, events, edits. A failure prints the line that plays it
-// again. With REPRISE_FLOW_SEED and REPRISE_FLOW_RUNS, other histories are played, and as many as wanted.
+// Random flows with random histories: kills, stops, answers, events, edits. A failure prints the command that repeats
+// it. REPRISE_FLOW_SEED and REPRISE_FLOW_RUNS set the seed and the number of histories.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -31,13 +31,13 @@ async function playHistories(
 }
 
 describe('flows with random histories', () => {
-  // in parts, since a busy machine takes minutes for each
+  // in parts: on a busy machine, each takes minutes
   for (const part of Array.from({ length: isFull ? 10 : 1 }, (_, index) => index))
-    test(`receive the same in every process, and repeat no recorded step (part ${part + 1})`, async () => {
+    test(`random flows receive the same in every process, and repeat no recorded step (part ${part + 1})`, async () => {
       await playHistories((now) => memoryStore({ now }), isFull ? 100 : 80, Number(REPRISE_FLOW_SEED) + part)
     })
 
-  test('do so on SQLite too', async () => {
+  test('random flows on SQLite receive the same in every process, and repeat no recorded step', async () => {
     const folder = mkdtempSync(join(quickFolder(), 'reprise-flows-'))
     let stores = 0
     try {
@@ -48,16 +48,16 @@ describe('flows with random histories', () => {
   })
 })
 
-test('every planted defect of flows changes a place in the source', () => {
+test('every planted defect of flows matches a place in the source', () => {
   for (const [defect, { file, before }] of Object.entries({ ...orderMutants, ...otherMutants }))
     assert.ok(readFileSync(join(import.meta.dirname, '../..', file), 'utf8').includes(before), defect)
 })
 
-describe('the random histories of flows detect that', () => {
+describe('random histories of flows', () => {
   const source = '--conditions=reprise-source'
   const program = join(import.meta.dirname, 'fuzz/hunt-mutant.ts')
   for (const defect of Object.keys(isFull ? { ...orderMutants, ...otherMutants } : orderMutants)) {
-    test(defect, async () => {
+    test(`random histories of flows detect the defect: ${defect}`, async () => {
       const most = isFull ? '1000' : '50'
       const { stdout } = await promisify(execFile)(process.execPath, [source, program, defect, most])
       const { failed, numRuns } = JSON.parse(stdout) as { failed: boolean; numRuns: number }

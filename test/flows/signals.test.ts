@@ -1,4 +1,4 @@
-// Steps that the function of a flow stops by a signal.
+// Steps that a flow stops by an AbortSignal.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Flow } from 'reprise'
@@ -7,7 +7,7 @@ import { atEveryAppend, newStore, ofGoneProcess, orDeath } from '../engine/suppo
 import type { Store } from '../../src/stores/store.ts'
 import { quiet } from './support.ts'
 
-/** Steps that never end, and a winner. Returns what became of each. */
+/** A flow whose first step wins against five that never end. Returns the outcome of each. */
 function race(store: Store, payments: string[] = []) {
   const asking = new Flow({ name: 'asking', logger: quiet, run: (flow) => flow.ask('sure', 'Sure?') })
   return new Flow({
@@ -47,7 +47,7 @@ const stopped = {
 }
 
 describe('a signal', () => {
-  test('stops waits, child runs and functions, withdraws their questions, and starts no step', async () => {
+  test('a signal stops waits, child runs and functions, withdraws their questions, and starts no step', async () => {
     const store = newStore()
     const payments: string[] = []
     const result = await race(store, payments).kickoff({ id: 'r' })
@@ -57,7 +57,7 @@ describe('a signal', () => {
     assert.equal((await store.row('r/asking#1'))?.status, 'cancelled')
   })
 
-  test('stops the same steps if the run is killed at any append', async () => {
+  test('a signal stops the same steps if the run is killed at any append', async () => {
     await atEveryAppend(async (dying) => {
       const inner = newStore()
       await orDeath(race(dying(ofGoneProcess(inner))).kickoff({ id: 'r' }))
@@ -67,7 +67,7 @@ describe('a signal', () => {
     })
   })
 
-  test('does not stop a once call that has begun', async () => {
+  test('a signal does not stop a once call that has started', async () => {
     const called = Promise.withResolvers<void>()
     const work = new Flow({
       name: 'f',
@@ -88,7 +88,7 @@ describe('a signal', () => {
     assert.equal((await work.kickoff()).output, 'paid')
   })
 
-  test('asks about a once call that a kill cut off, though its signal has been aborted since', async () => {
+  test('a once call cut off by a kill is asked about, even if its signal has been aborted since', async () => {
     const payments: string[] = []
     const made = (store: Store) =>
       new Flow({
@@ -118,7 +118,7 @@ describe('a signal', () => {
     assert.ok(ends.has('doubt') && ends.has(1), [...ends].join())
   })
 
-  test('that is no signal is refused by name', async () => {
+  test('a signal that is not an AbortSignal is refused by name', async () => {
     const refused = (run: ConstructorParameters<typeof Flow>[0]['run']) =>
       assert.rejects(new Flow({ name: 'f', store: newStore(), logger: quiet, run }).kickoff(), {
         code: 'OPTION_INVALID',

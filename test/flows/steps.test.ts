@@ -1,4 +1,4 @@
-// The steps of flows: what is recorded, what is delivered, and what a resume executes.
+// The steps of flows: what is recorded, what the flow receives, and what a resume executes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Flow, RepriseError, Task, tool, type FlowRun } from 'reprise'
@@ -19,7 +19,7 @@ function shoutingCrew(model = scriptedModel([{ when: /Shout/, reply: 'LOUD' }]))
 }
 
 describe('a step of a flow', () => {
-  test('is executed once, and its flow receives what JSON gives back', async () => {
+  test('a step is executed once, and the flow receives its result as JSON returns it', async () => {
     const store = newStore()
     const work = new Flow({
       name: 'f',
@@ -35,7 +35,7 @@ describe('a step of a flow', () => {
     assert.deepEqual((await work.resume('r')).output, { type: 'string', has: false, n: 1 })
   })
 
-  test('with an input receives a copy of it, which it may change', async () => {
+  test('a step receives a copy of its input, which it may change', async () => {
     const given = { list: [1] }
     const work = new Flow({
       name: 'f',
@@ -51,7 +51,7 @@ describe('a step of a flow', () => {
     assert.deepEqual(given, { list: [1] })
   })
 
-  test('does not overtake earlier steps, which wait for a free place', async () => {
+  test('steps that wait for a free place start in the order of their requests', async () => {
     const begun: number[] = []
     const work = new Flow({
       name: 'f',
@@ -72,7 +72,7 @@ describe('a step of a flow', () => {
     )
   })
 
-  test('takes one append if it reads, and two if it is once', async () => {
+  test('a read step takes one append, an idempotent or once step two', async () => {
     for (const [effect, each] of [
       ['read', 1],
       ['idempotent', 2],
@@ -88,12 +88,12 @@ describe('a step of a flow', () => {
         },
       })
       await work.kickoff({ id: 'r' })
-      // run.completed has an append of its own
+      // one more for run.completed
       assert.equal(appends(), 10 * each + 1, effect)
     }
   })
 
-  test('with the name of another is refused, by both names and with advice', async () => {
+  test('a step with the name of another is refused with advice', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -114,7 +114,7 @@ describe('a step of a flow', () => {
     })
   })
 
-  test('is refused within the function of another step', async () => {
+  test('a step is refused within the function of another step', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -124,7 +124,7 @@ describe('a step of a flow', () => {
     await assert.rejects(work.kickoff(), /step inner is requested by the function of step outer/)
   })
 
-  test('refuses names, keys, options and results that it cannot keep', async () => {
+  test('a step refuses names, keys, options and results that cannot be recorded', async () => {
     const attempts: [
       RegExp,
       (flow: Parameters<ConstructorParameters<typeof Flow>[0]['run']>[0]) => Promise<unknown>,
@@ -155,7 +155,7 @@ describe('a step of a flow', () => {
     }
   })
 
-  test('that fails unawaited ends no process, and its run completes', async () => {
+  test('an unawaited step that fails does not crash the process, and the run completes', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -170,7 +170,7 @@ describe('a step of a flow', () => {
     assert.equal((await work.kickoff()).output, 1)
   })
 
-  test('with a key keeps odd characters apart', async () => {
+  test('keys of steps with special characters do not collide', async () => {
     const keys = ['a/b', 'a#b', 'a[b]', 'a%2fb', '1.0', 'ü', 'x'.repeat(300), `${'x'.repeat(299)}y`]
     const work = new Flow({
       name: 'f',
@@ -185,7 +185,7 @@ describe('a step of a flow', () => {
 })
 
 describe('a flow that is killed at every append', () => {
-  test('repeats no recorded step, and ends as an undisturbed one', async () => {
+  test('a flow killed at any append repeats no recorded step, and ends as an undisturbed one', async () => {
     await atEveryAppend(async (dying) => {
       const inner = newStore()
       const { done, times } = ledger()
@@ -231,7 +231,7 @@ describe('a flow that is killed at every append', () => {
       const result = await made(inner).kickoff({ id: 'r' })
       assert.deepEqual(result.output, { all: ['A', 'B', 'C'], said: 'LOUDLOUD', paid: 'paid' })
       assert.equal(times('pay'), 1)
-      // what was in flight at the kill is repeated, and nothing else
+      // only what was in flight at the kill is repeated
       const recorded = (await entriesOf(inner, 'r'))
         .filter(({ type }) => type === 'task.completed')
         .map(({ path }) => path)
@@ -247,7 +247,7 @@ describe('the failures of steps', () => {
     return name
   }
 
-  test('of a Promise.all are all executed again by one resume, and nothing else is', async () => {
+  test('all failed steps of a Promise.all are executed again by one resume, and no others', async () => {
     const fails = new Set(['i3', 'i7', 'i101'])
     const calls: string[] = []
     const work = new Flow({
@@ -270,7 +270,7 @@ describe('the failures of steps', () => {
     assert.deepEqual(calls.toSorted(), ['i101', 'i3', 'i7'])
   })
 
-  test('that the flow survived are delivered again from the record, with their name and members', async () => {
+  test('a failure that the flow caught is replayed from the record with its name and properties', async () => {
     class PaymentDeclined extends Error {
       override name = 'PaymentDeclined'
       declineCode = 'no_funds'
@@ -304,7 +304,7 @@ describe('the failures of steps', () => {
     assert.equal(calls, 1)
   })
 
-  test('are found in an error that refers to itself', { timeout: 10_000 }, async () => {
+  test('failed steps are found in an error that refers to itself', { timeout: 10_000 }, async () => {
     let isDown = true
     const work = new Flow({
       name: 'f',
@@ -328,7 +328,7 @@ describe('the failures of steps', () => {
     assert.equal((await work.resume('r')).output, 'up')
   })
 
-  test('of a child run are caught, and a resume continues the child where it stopped', async () => {
+  test('a failure of a child run fails its step, and a resume continues the child run where it stopped', async () => {
     const model = scriptedModel([{ when: /Shout/, reply: 'LOUD' }])
     let isDown = true
     const agent = new Agent({ role: 'Shouter', goal: 'g', model })
@@ -354,7 +354,7 @@ describe('the failures of steps', () => {
     assert.equal(model.calls.length, 1)
   })
 
-  test('stop the child runs in progress before their next step, and a resume continues these', async () => {
+  test('a failed step stops child runs in progress before their next step, and a resume continues them', async () => {
     let isDown = true
     const calls: number[] = []
     const { promise: failed, resolve: fail } = Promise.withResolvers<void>()
@@ -393,7 +393,7 @@ describe('the failures of steps', () => {
     )
   })
 
-  test('that the flow turned into an error of its own are executed again if it names them, or if told', async () => {
+  test('steps whose failure the flow replaced by its own error are executed again only with retry', async () => {
     const fails = new Set(['b'])
     const calls: string[] = []
     const work = new Flow({
@@ -421,7 +421,7 @@ describe('the failures of steps', () => {
     assert.equal(calls.length, 4)
   })
 
-  test('are tried again with retries, before the flow learns of them', async () => {
+  test('a failed step with retries is retried before the flow receives the failure', async () => {
     let calls = 0
     const work = new Flow({
       name: 'f',
@@ -438,7 +438,7 @@ describe('the failures of steps', () => {
     assert.equal(calls, 3)
   })
 
-  test('are received as the same error after a kill at any append', async () => {
+  test('a failure is received as the same error after a kill at any append', async () => {
     class Declined extends Error {
       override readonly name = 'Declined'
       readonly card = 'c7'
@@ -474,7 +474,7 @@ describe('the failures of steps', () => {
     })
   })
 
-  test('are tried again at once if the time between tries is 0', async () => {
+  test('a failed step is retried at once if its backoff is 0', async () => {
     let calls = 0
     const work = new Flow({
       name: 'f',
@@ -489,7 +489,7 @@ describe('the failures of steps', () => {
     await assert.rejects(work.kickoff(), /busy 3/)
   })
 
-  test('that are tried again only much later suspend the run until then', async () => {
+  test('a retry that is due much later suspends the run until then', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -503,7 +503,7 @@ describe('the failures of steps', () => {
     assert.equal((await work.advance('r')).status, 'waiting')
   })
 
-  test('of the function itself fail the run without naming a step', async () => {
+  test('an error of the function itself fails the run without naming a step', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -519,7 +519,7 @@ describe('the failures of steps', () => {
     )
   })
 
-  test('by a value that is not JSON name its place', async () => {
+  test('a flow that returns something other than JSON fails, and the error names the place', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -531,7 +531,7 @@ describe('the failures of steps', () => {
 })
 
 describe('a flow whose code has changed', () => {
-  test('executes what was inserted, takes over what was renamed, and names what was removed', async () => {
+  test('a changed flow executes inserted steps, takes over renamed ones, and names removed ones', async () => {
     const store = newStore()
     const calls: string[] = []
     const made = (run: (flow: FlowRun) => Promise<unknown>) => new Flow({ name: 'f', store, logger: quiet, run })
@@ -559,7 +559,7 @@ describe('a flow whose code has changed', () => {
 })
 
 describe('a race', () => {
-  test('has the same winner in every process, and the loser that is read is given up', async () => {
+  test('a race of steps has the same winner in every process, and the same order of results', async () => {
     const store = newStore()
     const orders: string[][] = []
     let asks = true
@@ -592,7 +592,7 @@ describe('a race', () => {
     ])
   })
 
-  test('stops losers that read, waits for a once call, and cancels a child run when the function returns', async () => {
+  test('a flow that returns stops losing read steps, awaits once calls, and cancels child runs', async () => {
     const store = newStore()
     const { done } = ledger()
     const asking = new Flow({ name: 'asking', logger: quiet, run: (flow) => flow.ask('sure', 'Sure?') })
@@ -621,8 +621,8 @@ describe('a race', () => {
   })
 })
 
-describe('a flow runs', () => {
-  test('a tool as a step, with its effect, its schema and its approval', async () => {
+describe('flow.run', () => {
+  test('flow.run executes a tool as a step, with its effect, its schema and its approval', async () => {
     const { done } = ledger()
     const refund = tool({
       name: 'refund',
@@ -658,7 +658,7 @@ describe('a flow runs', () => {
     await assert.rejects(bad.kickoff(), /the input of tool refund is not valid: amount/)
   })
 
-  test('the tools and the model of its copy, in its steps and in its child runs', async () => {
+  test('flow.run uses the tools and the model of a copy of the flow, in steps and in child runs', async () => {
     const { done } = ledger()
     const post = (where: string) =>
       tool({
@@ -687,7 +687,7 @@ describe('a flow runs', () => {
     assert.deepEqual(done, ['copy: by the flow', 'copy: by the agent'])
   })
 
-  test('an agent on a prompt, with a typed answer', async () => {
+  test('flow.run executes an agent on a prompt, with a typed answer', async () => {
     const model = scriptedModel([{ when: /Is it good/, reply: '{"good":true}' }])
     const reviewer = new Agent({ role: 'Reviewer', goal: 'g', model })
     const work = new Flow({
@@ -706,7 +706,7 @@ describe('a flow runs', () => {
     assert.equal(result.usage.spent.calls, 1)
   })
 
-  test('another flow, whose questions and usage are its own', async () => {
+  test('flow.run executes another flow, with its own questions and usage', async () => {
     const inner = new Flow({
       name: 'inner',
       logger: quiet,
@@ -743,7 +743,7 @@ describe('a flow runs', () => {
     assert.equal(result.usage.spent.calls, 2)
   })
 
-  test('nothing outside of steps without a warning', async () => {
+  test('a flow that waits for something other than a step logs a warning', async () => {
     const { logger, warnings } = listening()
     const work = new Flow({
       name: 'f',

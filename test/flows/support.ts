@@ -6,7 +6,7 @@ import type { Store } from '../../src/stores/store.ts'
 
 export const quiet: Logger = { info: () => {}, warn: () => {} }
 
-/** A logger that keeps the warnings. */
+/** A logger that collects the warnings. */
 export function listening(): { readonly logger: Logger; readonly warnings: string[] } {
   const warnings: string[] = []
   return { logger: { info: () => {}, warn: (message: string) => void warnings.push(message) }, warnings }
@@ -31,7 +31,7 @@ export function counting(inner: Store): { readonly store: Store; readonly append
   return { store, appends: () => appends }
 }
 
-/** A ledger of effects, which outlives the processes of a test. */
+/** A list of effects, which outlives the processes of a test. */
 export function ledger(): { readonly done: string[]; readonly times: (effect: string) => number } {
   const done: string[] = []
   return { done, times: (effect) => done.filter((one) => one === effect).length }

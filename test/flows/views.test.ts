@@ -1,4 +1,4 @@
-// What views and lists show of flows.
+// How views and lists show flows.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Flow, Task } from 'reprise'
@@ -14,7 +14,7 @@ import { quiet } from './support.ts'
 const read = { effect: 'read' } as const
 
 describe('the view of a flow', () => {
-  test('has its steps in the order of their results, each with the step before it, and is the same in a list', async () => {
+  test('the view of a flow has its steps in the order of their results, and equals its row in a list', async () => {
     const store = newStore()
     const gate = Promise.withResolvers<void>()
     const work = new Flow({
@@ -54,7 +54,7 @@ describe('the view of a flow', () => {
     assert.deepEqual({ ...listed, flow, done, failed, total, status, why, dueAt }, listed)
   })
 
-  test('groups steps by name, with what was requested after what', async () => {
+  test('the view of a flow groups steps by name, with the groups that each was requested after', async () => {
     const store = newStore()
     const work = new Flow({
       name: 'f',
@@ -113,7 +113,7 @@ describe('the view of a flow', () => {
     )
   })
 
-  test('says until when it sleeps', async () => {
+  test('the view of a sleeping flow has the time at which it continues', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -132,14 +132,14 @@ describe('the view of a flow', () => {
     )
   })
 
-  test('is queued once the time has come at which it continues, unless it was imported', () => {
+  test('a flow whose sleep is over is shown as queued, unless it was imported', () => {
     const suspended = { reason: 'sleeping', until: new Date(Date.now() - 1).toISOString() } as const
     const facts = { questions: 1, held: false }
     assert.equal(runViewStatus('suspended', { suspended }, facts), 'queued')
     assert.equal(runViewStatus('suspended', { suspended, imported: true }, { ...facts, questions: 0 }), 'stopped')
   })
 
-  test('names the event that it waits for, and events that no step has taken', async () => {
+  test('the view of a flow names the event that it waits for, and events that no step has received', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -160,7 +160,7 @@ describe('the view of a flow', () => {
     )
   })
 
-  test('has the steps that its function no longer requested', async () => {
+  test('the view of a flow has the steps that its function no longer requests', async () => {
     const store = newStore()
     const made = (name: string) =>
       new Flow({
@@ -177,7 +177,7 @@ describe('the view of a flow', () => {
     assert.deepEqual((await made('new').run('r').view()).left, ['old', 'go'])
   })
 
-  test('is sleeping while a child run sleeps', async () => {
+  test('a flow is shown as sleeping while a child run is', async () => {
     const inner = new Flow({ name: 'inner', logger: quiet, run: (flow) => flow.event('go', z.null()) })
     const outer = new Flow({ name: 'outer', store: newStore(), logger: quiet, run: (flow) => flow.run(inner) })
     await outer.kickoff({ id: 'r' })
@@ -186,7 +186,7 @@ describe('the view of a flow', () => {
   })
 })
 
-test('a question of a flow carries what it is about, and nothing of the steps before it', async () => {
+test('a question of a flow has `about` and the path of its task, but no results of earlier steps', async () => {
   const model = scriptedModel([{ when: 'Write', reply: 'text' }])
   const agent = new Agent({ role: 'Writer', goal: 'g', model })
   const write = new Task({ name: 'write', description: 'Write', agent, humanInput: true })

@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { newStore } from '../engine/support.ts'
 import { entriesOf, listening, quiet } from './support.ts'
 
-describe('a flow that asks', () => {
-  test('is suspended until a person answers, and receives the answer as its schema parses it', async () => {
+describe('flow.ask', () => {
+  test('flow.ask suspends the run until a person answers, and returns the answer as its schema parses it', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -27,7 +27,7 @@ describe('a flow that asks', () => {
     assert.equal((await work.resume('r')).output, 2031)
   })
 
-  test('asks again, with the reason, if the answer does not fit', async () => {
+  test('flow.ask asks again, with the reason, if the answer does not fit', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -42,7 +42,7 @@ describe('a flow that asks', () => {
     assert.equal((await work.resume('r')).output, 3)
   })
 
-  test('fails where it asked if a person says so', async () => {
+  test('flow.ask throws if a person answers with fail', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -54,7 +54,7 @@ describe('a flow that asks', () => {
     assert.match(String((await work.resume('r')).output), /not us/)
   })
 
-  test('gets the answer of onQuestion at once', async () => {
+  test('flow.ask returns the answer of onQuestion at once', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -70,7 +70,7 @@ describe('a flow that asks', () => {
     assert.equal(result.output, 6)
   })
 
-  test('goes on without an answer when the time is up, and withdraws the question', async () => {
+  test('flow.ask returns undefined after its timeout, and withdraws the question', async () => {
     const store = newStore()
     const work = new Flow({
       name: 'f',
@@ -92,7 +92,7 @@ describe('a flow that asks', () => {
   })
 })
 
-describe('a flow that waits for events', () => {
+describe('flow.event', () => {
   const collecting = (store = newStore(), logger = quiet) =>
     new Flow({
       name: 'f',
@@ -108,7 +108,7 @@ describe('a flow that waits for events', () => {
       },
     })
 
-  test('receives each once, in the order of sending, also if they were sent early', async () => {
+  test('flow.event returns each event once, in the order of sending, even if it was sent early', async () => {
     const work = collecting()
     const first = await work.kickoff({ id: 'r' })
     assert.match(String(first), /waits for an event/)
@@ -118,14 +118,14 @@ describe('a flow that waits for events', () => {
     assert.deepEqual((await work.resume('r')).output, ['a', 'b', 'c'])
   })
 
-  test('takes an event with an id once', async () => {
+  test('flow.event returns an event with an id once', async () => {
     const work = collecting()
     await work.kickoff({ id: 'r' })
     for (const id of ['1', '1', '2', '1', '3']) await work.run('r').send('message', { text: id }, { id })
     assert.deepEqual((await work.resume('r')).output, ['1', '2', '3'])
   })
 
-  test('takes an event with an id once, also if it arrives twice before the run continues', async () => {
+  test('flow.event returns an event with an id once, even if it arrives twice before the run continues', async () => {
     const store = newStore()
     const work = collecting(store)
     await work.kickoff({ id: 'r' })
@@ -137,7 +137,7 @@ describe('a flow that waits for events', () => {
     assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'event.received').length, 3)
   })
 
-  test('leaves out an event that does not fit, with a warning', async () => {
+  test('flow.event skips an event that does not fit, with a warning', async () => {
     const { logger, warnings } = listening()
     const work = collecting(newStore(), logger)
     await work.kickoff({ id: 'r' })
@@ -147,14 +147,14 @@ describe('a flow that waits for events', () => {
     assert.match(warnings.join(), /event message at entry \d+ does not fit step message\[1\]: text/)
   })
 
-  test('refuses events once it has ended, and for crews', async () => {
+  test('a flow that has ended refuses events, and a value that is not JSON is refused', async () => {
     const work = new Flow({ name: 'f', store: newStore(), logger: quiet, run: async () => 1 })
     await work.kickoff({ id: 'r' })
     await assert.rejects(work.run('r').send('late', 1), { code: 'RUN_ENDED' })
     await assert.rejects(work.run('r').send('bad', 1n as never), { code: 'INPUT_INVALID', message: /is a bigint/ })
   })
 
-  test('is woken by an event while it is executed', async () => {
+  test('flow.event receives an event that is sent while the flow is executed', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -170,8 +170,8 @@ describe('a flow that waits for events', () => {
   })
 })
 
-describe('a flow that sleeps', () => {
-  test('for a short time goes on in the same process', async () => {
+describe('flow.sleep', () => {
+  test('a short flow.sleep continues in the same process', async () => {
     const store = newStore()
     const work = new Flow({
       name: 'f',
@@ -187,7 +187,7 @@ describe('a flow that sleeps', () => {
     assert.ok((await entriesOf(store, 'r')).every(({ type }) => type !== 'run.suspended'))
   })
 
-  test('for a long time is suspended until then, and is due', async () => {
+  test('a long flow.sleep suspends the run until then', async () => {
     const store = newStore()
     const work = new Flow({
       name: 'f',
@@ -202,12 +202,12 @@ describe('a flow that sleeps', () => {
     assert.equal(outcome.status, 'waiting')
     const at = 'at' in outcome ? (outcome.at ?? 0) : 0
     assert.ok(Math.abs(at - Date.now() - 8 * 3_600_000) < 60_000)
-    // a person ends the sleep early
+    // an edit ends the sleep early
     await work.run('r').edit('night', null)
     assert.equal((await work.resume('r')).status, 'completed')
   })
 
-  test('refuses a time that a journal cannot record', async () => {
+  test('flow.sleep refuses a time that a journal cannot record', async () => {
     const work = new Flow({
       name: 'f',
       store: newStore(),
@@ -226,7 +226,7 @@ describe('a flow that sleeps', () => {
     )
   })
 
-  test('beside a question is suspended with both, and continues with whichever comes first', async () => {
+  test('flow.sleep beside a question suspends the run with both; whichever comes first continues it', async () => {
     const store = newStore()
     const work = new Flow({
       name: 'f',
@@ -242,7 +242,7 @@ describe('a flow that sleeps', () => {
     assert.equal(done.output, 'now')
   })
 
-  test('within another flow suspends that one until then', async () => {
+  test('flow.sleep within a child flow suspends the outer flow until then', async () => {
     const inner = new Flow({ name: 'inner', logger: quiet, run: (flow) => flow.sleep('night', { hours: 8 }) })
     const outer = new Flow({ name: 'outer', store: newStore(), logger: quiet, run: (flow) => flow.run(inner) })
     await outer.kickoff({ id: 'r' })

@@ -1,4 +1,4 @@
-// A flow that executes a program. Its steps note in the ledger what they do, and check that they may.
+// Builds a flow that executes a program. Its steps record their effects in the ledger, and check that they may happen.
 import { Agent, Crew, Flow, Task } from 'reprise'
 import { z } from 'zod'
 import type { FlowRun } from '../../../src/crew/flow/flow-types.ts'
@@ -158,7 +158,7 @@ interface StepCall {
   readonly result: Json
 }
 
-/** Does the work of a step, unless its process dies before. */
+/** Has the effect of a step, unless the process is dead. */
 async function effectOf(
   { scene, process }: Building,
   { node, run, path, idempotencyKey, signal, input, result }: StepCall,

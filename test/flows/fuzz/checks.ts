@@ -1,4 +1,4 @@
-// What must hold of every history, whatever was killed, edited or sent in it.
+// What must hold in every history, whatever was killed, edited or sent.
 import { isDeepStrictEqual } from 'node:util'
 import type { RunResult } from 'reprise'
 import { buildFlow } from './build-flow.ts'
@@ -8,7 +8,7 @@ import { read, type Delivery, type Journal, type Reading } from './journal.ts'
 import { isIndependent, type Block, type RequestNode } from './program.ts'
 import { mostMs, programOf, root, type Pass, type Scene } from './scene.ts'
 
-/** Everything that a flow received is in its journal, and a reader of the journal receives it in the same order. */
+/** Everything that a flow received is in its journal, and reading the journal delivers it in the same order. */
 export async function checkPasses(scene: Scene): Promise<void> {
   for (const pass of scene.passes) {
     const { run } = pass
@@ -26,7 +26,7 @@ function readRun(scene: Scene, run: string, program: Block): Promise<Reading> {
   return read(program, scene.journal(run), (path) => scene.chances.get(`${run} ${path}`) ?? '?')
 }
 
-/** What the pass received before the first result that was changed or given up since. */
+/** What the pass received before the first result that has since been changed or invalidated. */
 function untouched({ after, deliveries }: Pass, { touches }: Journal): readonly Delivery[] {
   const touched = new Set(touches.flatMap(({ seq, paths }) => (seq > after ? paths : [])))
   const first = deliveries.findIndex(([path]) => touched.has(path))
@@ -37,7 +37,7 @@ function isPrefix(start: readonly Delivery[], whole: readonly Delivery[]): boole
   return start.every((delivery, index) => isDeepStrictEqual(delivery, whole[index]))
 }
 
-/** Another process reads the result that this one has. */
+/** Checks that another process reads the same result. */
 export async function checkReadElsewhere(scene: Scene, result: RunResult): Promise<void> {
   const process = scene.start()
   const elsewhere = buildFlow({ scene, process, concurrency: 1, version: '1' }).run(root).result()
@@ -57,7 +57,7 @@ export async function checkEnd(scene: Scene): Promise<void> {
   const journal = scene.journal(root)
   const { status, isTouched } = journal
   if (status !== 'completed') return
-  // the child run of a step that a person edits meanwhile stays as it is
+  // an edit of a step in progress leaves its child run as it is
   for (const [run, child] of isTouched ? [] : journals())
     if (!['completed', 'cancelled', 'failed'].includes(child.status)) problems.add(`run ${run} is left ${child.status}`)
   await checkResumed(scene, journal)
@@ -66,7 +66,7 @@ export async function checkEnd(scene: Scene): Promise<void> {
   if (journal.value !== ideal) problems.add(`the value is ${textOf(journal.value)}, not ${ideal}`)
 }
 
-/** The value, and all recorded work, follow from the journal. */
+/** Checks that the value and all recorded work follow from the journal. */
 async function checkRun(scene: Scene, run: string, program: Block, journal: Journal): Promise<void> {
   const { problems } = scene
   const { status, value, isTouched, steps } = journal
@@ -98,7 +98,7 @@ function expectedResult(node: RequestNode, key: string, input: string): string |
   return node.type === 'crew' ? stampOf(saidOf(input)) : undefined
 }
 
-/** A resume of a completed run executes nothing, and gives the same. */
+/** Checks that a resume of a completed run executes nothing and returns the same value. */
 async function checkResumed(scene: Scene, { entries, value }: Journal): Promise<void> {
   const process = scene.start()
   const resumed = buildFlow({ scene, process, concurrency: 1, version: '3' }).resume(root)
@@ -110,7 +110,7 @@ async function checkResumed(scene: Scene, { entries, value }: Journal): Promise<
     scene.problems.add('a resume changes a completed run')
 }
 
-/** Each event is received at most once, in the order of sending, by the step that has waited longest. */
+/** Checks that each event is received at most once, in the order of sending, by the step that has waited longest. */
 function checkEvents({ problems }: Scene, { events, takenEvents, steps, isTouched }: Journal): void {
   const ids = [...events.values()].flatMap(({ id }) => id ?? [])
   if (new Set(ids).size < ids.length) problems.add(`events were received twice: ${ids.join()}`)

@@ -1,4 +1,4 @@
-// A history: a random program, executed by processes that die or stop at random moments, while people act on its run.
+// A history: a random program, executed by processes that die or stop at random moments, while people act on the run.
 import fc from 'fast-check'
 import { RepriseError, type RunResult } from 'reprise'
 import type { AskedQuestion } from '../../../src/journal/state/open-questions.ts'
@@ -16,9 +16,9 @@ interface Life {
   readonly version: string
   readonly concurrency: number
   readonly death: Death | undefined
-  /** When the process is stopped, or hands the run back, in ms after its start. */
+  /** When the process is stopped, or ends its slice, in ms after its start. */
   readonly stops: number | undefined
-  /** The caller answers questions at once, in this way. */
+  /** Answers that `onQuestion` returns: the `choice` of `answerOf`. Undefined: there is no `onQuestion`. */
   readonly answers: number | undefined
   readonly deeds: readonly Deed[]
 }
@@ -26,7 +26,7 @@ interface Life {
 export interface History {
   readonly program: Block
   readonly lives: readonly Life[]
-  /** Decides how slow the store is, call by call. */
+  /** Seed of the delays of the store and of the random numbers of processes. */
   readonly salt: number
 }
 
@@ -61,7 +61,7 @@ export const histories: fc.Arbitrary<History> = fc.record({
   salt: fc.nat(1_000_000),
 })
 
-/** Without deaths, people answer and send what is needed, until the run has ended. */
+/** No deaths. Repeated until the run has ended; people answer and send what is needed in between. */
 const calm: Life = {
   how: 'resume',
   version: '2',
@@ -75,14 +75,14 @@ const mostCalmLives = 200
 /** Past the longest sleep, in ms. */
 const longTime = 1_000_000_000
 
-/** What became of a history. */
+/** The outcome of a history. */
 export interface Outcome {
   readonly problems: readonly string[]
   readonly lives: number
   readonly status: string
 }
 
-/** Plays a history. `open`: opens an empty store that has this clock. */
+/** Plays a history. `open` opens an empty store that uses the given clock. */
 export async function play(history: History, open: (now: () => number) => Store | Promise<Store>): Promise<Outcome> {
   const scene = await openScene(history.program, history.salt, open)
   const { time, problems } = scene
@@ -111,7 +111,7 @@ function isOver(scene: Scene): boolean {
   return ['completed', 'cancelled'].includes(scene.journal(root).status)
 }
 
-/** One process executes the run, until it rests or the process dies. */
+/** One process executes the run until it ends or suspends, or the process dies. */
 async function liveOnce(
   scene: Scene,
   people: Person,
@@ -145,7 +145,7 @@ async function liveOnce(
   await time.passUntil(Promise.all(done), mostMs)
 }
 
-/** Notes an error that no history may cause. */
+/** Records an error that should never occur. */
 function noteError({ problems, journal }: Scene, error: unknown): undefined {
   const isExpected =
     RepriseError.isInstance(error) &&

@@ -1,5 +1,5 @@
-// A program that plants a defect in the source while it is loaded, and plays histories until one fails. Prints how many
-// it took, and what it found: `node --conditions=reprise-source test/flows/fuzz/hunt-mutant.ts '<defect>' <histories>`.
+// Plants a defect in the source while it is loaded, and plays histories until one fails. Prints the number of histories
+// and the failure: `node --conditions=reprise-source test/flows/fuzz/hunt-mutant.ts '<defect>' <histories>`.
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
 import { orderMutants, otherMutants } from './mutants.ts'

@@ -7,9 +7,9 @@ interface Hunt {
   open(now: () => number): Store | Promise<Store>
   readonly seed: number
   readonly numRuns: number
-  /** One history of the seed, as a failure names it. */
+  /** The history of the seed to play, as printed by a failure. */
   readonly path?: string | undefined
-  /** Shrinks no failure. */
+  /** Report the first failure without shrinking it. */
   readonly isQuick?: boolean
 }
 

@@ -1,4 +1,4 @@
-// What a program that depends on no timing gives, computed without the engine.
+// The value of a program that does not depend on timing, computed without the engine.
 import {
   answerTo,
   Broken,

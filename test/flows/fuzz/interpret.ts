@@ -1,15 +1,15 @@
-// Executes a program. What it requests is executed by a flow, read from a journal, or computed at once.
+// Interprets a program. Its requests are executed by a flow, read from a journal, or computed at once.
 import type { Json } from '../../../src/journal/json.ts'
 import type { Block, ChanceNode, Node, RequestNode, StepNode } from './program.ts'
 
 export interface Requests {
-  /** `key` tells the rounds of a loop apart. */
+  /** `key` distinguishes the rounds of a loop. */
   request(node: RequestNode, key: string, input: string): Promise<string>
   now(): string
   random(node: ChanceNode, key: string): string
 }
 
-/** Thrown by steps, and by programs themselves. */
+/** The error that steps and programs throw. */
 export class Broken extends Error {
   override name = 'Broken'
   readonly broken: string
@@ -19,7 +19,7 @@ export class Broken extends Error {
   }
 }
 
-/** Executes a program that receives one value. */
+/** Interprets a program whose first value is `given`. */
 export function interpret(program: Block, requests: Requests, given: string): Promise<string> {
   return block(program, { requests, values: [given], key: '' })
 }
@@ -114,12 +114,12 @@ function inputOf({ uses }: RequestNode, values: readonly string[]): string {
   return uses === 'none' ? '' : uses === 'last' ? (values.at(-1) ?? '') : mix(values)
 }
 
-/** What a program can tell of an error. Failures of child flows are all the same. */
+/** What a program sees of an error. Failures of child flows all look the same. */
 export function labelOf(error: unknown): string {
   return (error as Partial<Broken>).broken ?? 'failed'
 }
 
-/** The path of a request. Several waits for one event have a key each. */
+/** The path of a request. Several waits for the same event differ by key. */
 export function pathOf(node: RequestNode | ChanceNode, key: string): string {
   if (node.type === 'event') return `${node.event}[${eventKey(node, key)}]`
   return key === '' ? node.name : `${node.name}[${key}]`
@@ -129,7 +129,7 @@ export function eventKey({ name }: { readonly name: string }, key: string): stri
   return key === '' ? name : `${name}-${key}`
 }
 
-/** A value of a journal, as programs receive it. */
+/** A recorded value, as programs receive it. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -145,7 +145,7 @@ function numberOf(text = ''): number {
   return Number.parseInt(mix([text]), 36) >>> 4
 }
 
-// What requests give.
+// Results of requests.
 
 export function resultOf({ name, shape }: StepNode, key: string, input: string): Json {
   const made = mix([name, key, input])

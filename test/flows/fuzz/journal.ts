@@ -1,5 +1,5 @@
-// What a journal says about the steps of a flow, by the rules and not by the engine's fold; and what a program that
-// reads it receives: of the requested steps with a result, the one with the lowest place, one per turn.
+// Folds a journal into the steps of a flow, independently of the engine's fold, and replays a program from it. The
+// program receives one result per turn: that with the lowest place among the requested steps.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Entry } from '../../../src/journal/entries.ts'
 import type { Json } from '../../../src/journal/json.ts'
@@ -8,31 +8,31 @@ import type { Block, RequestNode } from './program.ts'
 
 export interface RecordedStep {
   readonly path: string
-  /** The entry that first settled it. */
+  /** The entry with its first result. */
   place: number | undefined
   /** When its value last changed, in ms since 1970. */
   at: number
   /** The last value, as text. */
   text: string | undefined
-  /** Undefined while it is not settled, or has to be executed again. */
+  /** Undefined until it has a result, and while it has to be executed again. */
   result: { readonly value: Json | undefined } | { readonly broken: string } | undefined
-  /** The place of the last result that its flow had received when it first requested the step. */
+  /** The place of the last result that the flow had received when it first requested the step. */
   after: number | undefined
-  /** How often its result was given up: by a person, by a resume that retries it, or because its input changed. */
+  /** How often its result was discarded: by a person, by a resume that retries it, or because its input changed. */
   version: number
   attempts: number
-  /** A person gave its result. */
+  /** Its result is from a person. */
   isGiven: boolean
   wait: string | undefined
   /** When a wait ends, in ms since 1970. */
   until: number | undefined
   /** The entry that first started it. */
   started: number | undefined
-  /** The entry of the event that it received. */
+  /** The entry with the event that it received. */
   event: number | undefined
 }
 
-/** Results that were changed or given up by an entry: an edit, an invalidation, a resume that retries. */
+/** An entry that changed or discarded results: an edit, an invalidation, a resume that retries. */
 interface Touch {
   readonly seq: number
   readonly paths: readonly string[]
@@ -41,11 +41,11 @@ interface Touch {
 export class Journal {
   readonly steps = new Map<string, RecordedStep>()
   readonly touches: Touch[] = []
-  /** By entry number; `taken`: how often a step has received it. */
+  /** By entry number. `taken`: how often it was received. */
   readonly events = new Map<number, { readonly name: string; readonly id: string | undefined; taken: number }>()
   /** The events that steps have received, in the order of the journal. */
   readonly takenEvents: number[] = []
-  /** Sleeps that ended too early. */
+  /** Waits that ended too early. */
   readonly early: string[] = []
   /** Steps that the engine executes again because of changed inputs. */
   readonly restarted: string[] = []
@@ -58,7 +58,7 @@ export class Journal {
   #lastAfter = 0
   #isFlow = false
 
-  /** Whether a person, or a resume, has changed or given up a result. */
+  /** Whether a person or a resume has changed or discarded a result. */
   get isTouched(): boolean {
     return this.touches.length > 0
   }
@@ -210,17 +210,17 @@ function newStep(path: string): RecordedStep {
   }
 }
 
-/** An entry within an attempt: of an agent, of a kickoff. */
+/** Whether the entry belongs to something within a step: an agent's calls, a kickoff. */
 function isNested(path = ''): boolean {
   return path.includes('/')
 }
 
-/** A result that a flow received: the step, and what. */
+/** A result that a flow received. */
 export type Delivery = readonly [path: string, value: string]
 
 export interface Reading {
   readonly deliveries: readonly Delivery[]
-  /** Undefined if the program waits for more than the journal has. */
+  /** Undefined if the program waits for a result that is not recorded. */
   readonly end: { readonly value: string } | { readonly error: unknown } | undefined
   /** By path. */
   readonly requested: ReadonlyMap<string, Requested>
@@ -234,7 +234,7 @@ interface Requested {
   readonly after: number
 }
 
-/** Executes a program by what a journal has. `random`: the random numbers that the run has given. */
+/** Replays a program from its journal. `random` returns the random number that the run had at a path. */
 export async function read(program: Block, journal: Journal, random: (path: string) => string): Promise<Reading> {
   const deliveries: Delivery[] = []
   const requested = new Map<string, Requested>()

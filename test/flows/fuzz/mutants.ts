@@ -1,4 +1,4 @@
-// Defects that the histories must detect, as changes of the source: the text `before` becomes `after`.
+// Defects that the histories must detect. Each replaces the text `before` in a source file by `after`.
 export interface Mutant {
   readonly file: string
   readonly before: string
@@ -9,7 +9,7 @@ const pump = 'src/engine/flow/execute-flow.ts'
 const admission = 'src/engine/flow/admit-step.ts'
 const pass = 'src/engine/flow/pass.ts'
 
-/** Those about the order in which a flow receives its results. */
+/** Defects of the order in which a flow receives its results. */
 export const orderMutants: { readonly [defect: string]: Mutant } = {
   'all results are delivered in one turn': {
     file: pump,

@@ -1,5 +1,5 @@
-// People and other programs that act on a run while it is executed or not: they answer, send events, edit, invalidate
-// and cancel. They are honest: before they let a call be made again, they look into the ledger.
+// People and other programs that act on a run, executed or not: they answer, send events, edit, invalidate and cancel.
+// They are careful: they consult the ledger before they allow a call to be repeated.
 import { RepriseError, type Answer, type OpenQuestion } from 'reprise'
 import type { AskedQuestion } from '../../../src/journal/state/open-questions.ts'
 import { answerTo, eventValue } from './interpret.ts'
@@ -11,13 +11,13 @@ export interface Deed {
   readonly what: 'answer' | 'send' | 'edit' | 'invalidate' | 'cancel'
   /** When, in ms after the start of a life. */
   readonly at: number
-  /** Which, where there are several. */
+  /** Selects one of several steps, questions or events. */
   readonly choice: number
 }
 
 export interface Person {
   perform(deed: Deed): Promise<void>
-  /** Answers every question, well. */
+  /** Answers every question with a good answer. */
   answerAll(): Promise<void>
   /** Sends every event for which a step waits. */
   sendAll(): Promise<void>
@@ -28,7 +28,7 @@ export function person(scene: Scene): Person {
   const flow = buildFlow({ scene, process, concurrency: 1, version: '1' })
   const handle = flow.run(root)
 
-  /** Acts, unless the run has ended, or has nothing of the kind. */
+  /** Performs an action. Refusals are fine: the run may have ended, or the step or question may not exist. */
   const act = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work()
@@ -68,7 +68,7 @@ export function person(scene: Scene): Person {
         case 'invalidate':
           return path === undefined ? undefined : act(() => handle.invalidate(path))
         case 'cancel':
-          // rarely: a cancelled run has nothing more to show
+          // rarely, since a cancelled run is over
           return choice < 8 ? act(() => handle.cancel()) : undefined
       }
     },
@@ -81,7 +81,7 @@ export function person(scene: Scene): Person {
       for (const name of eventNames) {
         const left = [...events.values()].filter((event) => event.name === name && event.taken === 0).length
         const needed = waits.filter(({ path }) => nameIn(path) === name).length
-        // some more, so that the next waits are not a life each
+        // three more, so that the next waits find theirs at once
         const missing = needed === 0 ? 0 : needed + 3 - left
         for (let count = 0; count < missing; count++) await send(name)
       }
@@ -102,7 +102,7 @@ function edit(flow: ProgramFlow, path: string, value: string): Promise<void> {
   return flow.run(root).edit(path, value)
 }
 
-/** `choice` 0 is always a good answer. */
+/** Choice 0 is always a good answer. */
 export function answerOf({ ledger }: Scene, question: AskedQuestion, choice: number): Answer {
   switch (question.kind) {
     case 'value': {
@@ -126,7 +126,7 @@ export function answerOf({ ledger }: Scene, question: AskedQuestion, choice: num
   }
 }
 
-/** The run and step of a question about a call: of `f3#1/c4#1/stamp#1/1.0`, step stamp of run r/f3#1/c4#1. */
+/** The run and step of a question about a call. `f3#1/c4#1/stamp#1/1.0` is step stamp of run r/f3#1/c4#1. */
 function placeOfCall(path: string): string {
   const parts = path.split('/').slice(0, -1)
   const step = parts.pop()?.replace(/#\d+$/, '') ?? ''

@@ -1,5 +1,5 @@
-// A process that executes runs: its own identity, its timers, and a store that it reaches until it dies. Like a killed
-// process, a dead one does nothing more: its timers never ring, and its calls of the store never return.
+// A simulated process: its own identity, timers, and access to the store until it dies. A dead process does nothing
+// more, as if killed: its timers never fire, and its calls of the store never return.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { World } from '../../../src/engine/definition.ts'
 import { createProcessState, realWorld } from '../../../src/engine/world.ts'
@@ -8,7 +8,7 @@ import type { Lease, Store } from '../../../src/stores/store.ts'
 import type { Random } from '../../storm/random.ts'
 import type { VirtualTime } from '../../support/virtual-time.ts'
 
-/** The append with which a process dies, counted from 1; `written`: after it was written. */
+/** The append at which a process dies, counted from 1. `written`: it dies after the write, else before it. */
 export interface Death {
   readonly append: number
   readonly written: boolean
@@ -18,7 +18,7 @@ export interface Process {
   readonly world: World
   readonly store: Store
   readonly isDead: boolean
-  /** The functions that have returned in this process: by step, which version of its result they made. */
+  /** Per step, the version of the result that a function has returned in this process. */
   readonly returned: Map<string, number>
   /** Resolves when it dies. */
   readonly died: Promise<'died'>
@@ -65,7 +65,7 @@ export function startProcess({ number, store: inner, time, random, death }: Proc
     for (const lease of leases) await inner.release(lease).catch(() => 0)
     died.resolve('died')
   }
-  /** Writes, unless the process dies before. */
+  /** Writes, unless the process dies first. */
   const writing = async <Result>(write: () => Promise<Result>, keep: (result: Result) => void): Promise<Result> => {
     await pause()
     appends += 1
@@ -76,7 +76,7 @@ export function startProcess({ number, store: inner, time, random, death }: Proc
       return result
     }
     isDead = true
-    // the store may refuse it
+    // the store may refuse the write
     if (death.written) await write().then(keep, () => {})
     await end()
     return never

@@ -1,17 +1,17 @@
-// Random programs for flows, as data: sequences, loops, branches, groups of parallel branches, errors that are caught,
-// work that nothing waits for. interpret.ts executes them, by a flow or without one.
+// Random programs for flows, as data: sequences, loops, branches, groups of parallel branches, caught errors, unawaited
+// work. interpret.ts executes them, with a flow or without one.
 import fc from 'fast-check'
 import type { Effect } from 'reprise'
 
-/** Which earlier values a request depends on. */
+/** The earlier values that a request depends on. */
 type Uses = 'all' | 'last' | 'none'
 
-/** Fails in its first `fails` executions; with Infinity, in all. */
+/** Fails in its first `fails` executions. Infinity: in all. */
 interface MayFail {
   readonly fails: number
 }
 
-/** A function. */
+/** A step that calls a function. */
 export interface StepNode extends MayFail {
   readonly type: 'step'
   readonly name: string
@@ -24,7 +24,7 @@ export interface StepNode extends MayFail {
   readonly retries: number
   /** What the function returns. */
   readonly shape: 'text' | 'object' | 'nothing'
-  /** How `settle` finds out whether an interrupted call happened. */
+  /** How `settle` determines whether an interrupted call happened. */
   readonly settles: 'by the ledger' | 'it cannot tell' | undefined
 }
 
@@ -66,7 +66,7 @@ export interface SleepNode {
   readonly ms: number
 }
 
-/** What a flow waits for. */
+/** Everything that a flow can await. */
 export type RequestNode = StepNode | CrewNode | FlowNode | AskNode | EventNode | SleepNode
 
 export interface ChanceNode {
@@ -80,9 +80,9 @@ export type Node =
   | RequestNode
   | ChanceNode
   | { readonly type: 'clock' }
-  /** Some turns of the microtask queue, as in nested async functions. */
+  /** Awaits that many microtasks, as nested async functions do. */
   | { readonly type: 'hops'; readonly count: number }
-  /** `varies`: how often depends on earlier values. */
+  /** `varies`: the number of rounds depends on earlier values. */
   | { readonly type: 'loop'; readonly times: number; readonly varies: boolean; readonly body: Block }
   | { readonly type: 'if'; readonly even: Block; readonly odd: Block }
   | { readonly type: 'group'; readonly how: Group; readonly branches: readonly Block[] }
@@ -90,13 +90,13 @@ export type Node =
       readonly type: 'try'
       readonly body: Block
       readonly handler: Block
-      /** The value depends on which error it was. */
+      /** The value depends on the error. */
       readonly seesError: boolean
       readonly rethrows: boolean
     }
-  /** Work in the background. With `joins`, the block ends when it has ended. */
+  /** Work in the background. With `joins`, the block awaits it at its end. */
   | { readonly type: 'later'; readonly body: Block; readonly joins: boolean }
-  /** The function itself throws. */
+  /** The program itself throws. */
   | { readonly type: 'fail'; readonly name: string }
 
 export type Block = readonly Node[]
@@ -197,12 +197,12 @@ export const programs: fc.Arbitrary<Block> = fc
   .map((parts) => prepared(parts.flat()))
 
 interface Place {
-  /** An error is caught, and may be thrown in every execution. */
+  /** Errors are caught here, so a node may throw in every execution. */
   readonly catches: boolean
   readonly isChild: boolean
 }
 
-/** Names the requests, and takes out what would keep a program from ever completing. */
+/** Names the requests, and removes what would keep a program from ever completing. */
 function prepared(program: Block): Block {
   let count = 0
   const blockOf = (nodes: Block, place: Place): Block => nodes.map((node) => nodeOf(node, place))
@@ -219,7 +219,7 @@ function prepared(program: Block): Block {
       case 'flow':
         return { ...node, name: own, body: blockOf(node.body, { ...place, isChild: true }) }
       case 'event':
-        // events are sent to the root
+        // only the root receives events
         return place.isChild ? { type: 'sleep', name: own, uses: 'none', ms: 10 } : { ...node, name: own }
       case 'fail':
         return place.catches ? { ...node, name: own } : { type: 'hops', count: 1 }
@@ -251,7 +251,7 @@ function prepared(program: Block): Block {
 
 // Reading.
 
-/** All nodes of a program, also within child flows. */
+/** All nodes of a program, including those of child flows. */
 export function nodesOf(program: Block): Node[] {
   return program.flatMap((node) => [node, ...blocksIn(node).flatMap(nodesOf)])
 }

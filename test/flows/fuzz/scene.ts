@@ -1,5 +1,5 @@
-// What outlives the processes of a history: the store, the time, the ledger of effects, and what the journals say. It
-// also collects the problems that are found on the way.
+// What outlives the processes of a history: the store, the time, the ledger of effects, and the folded journals. Also
+// collects the problems found.
 import type { Entry } from '../../../src/journal/entries.ts'
 import type { Json } from '../../../src/journal/json.ts'
 import type { Batch, Store } from '../../../src/stores/store.ts'
@@ -19,11 +19,11 @@ interface Call {
   effect: { readonly result: Json } | undefined
 }
 
-/** A call of the function of a flow. */
+/** One call of the function of a flow. */
 export interface Pass {
   readonly run: string
   readonly process: Process
-  /** The entry after which it began. */
+  /** The last entry before it began. */
   readonly after: number
   readonly deliveries: Delivery[]
 }
@@ -37,9 +37,9 @@ export interface Scene {
   readonly problems: Set<string>
   readonly passes: Pass[]
   readonly ledger: Ledger
-  /** The random numbers that runs have given, by run and path. */
+  /** The random numbers that runs have received, by run and path. */
   readonly chances: Map<string, string>
-  /** What was sent to the root, in order. */
+  /** The number of events sent to the root, by name. */
   readonly sent: Map<string, number>
   journal(run: string): Journal
   journals(): ReadonlyMap<string, Journal>
@@ -48,7 +48,7 @@ export interface Scene {
 
 export const root = 'r'
 
-/** No life takes longer, in virtual time. */
+/** The maximum duration of a life, in virtual time. */
 export const mostMs = 12 * 3_600_000
 
 export async function openScene(
@@ -57,7 +57,7 @@ export async function openScene(
   open: (now: () => number) => Store | Promise<Store>,
 ): Promise<Scene> {
   const time = virtualTime()
-  // some work waits for no timer
+  // keeps virtual time moving for work that has no timer
   const beat = (): void => void time.timer(1_000, beat)
   beat()
   const random = randomOf(salt)
@@ -105,7 +105,7 @@ export async function openScene(
   }
 }
 
-/** The program of a run: that of a child run is named in its id, as in `r/f3[0]#1`. */
+/** The program of a run. The id of a child run ends with the name of its step, as in `r/f3[0]#1`. */
 export function programOf({ program, nodes }: Scene, run: string): Block | undefined {
   if (run === root) return program
   const node = nodes.get(nameIn(run.split('/').at(-1) ?? ''))
@@ -117,14 +117,14 @@ export function nameIn(path: string): string {
   return path.replace(/(?:\[.*\])?(?:#\d+)?$/, '')
 }
 
-/** The effects in the outside world, by the path of the step within its run. */
+/** Effects in the outside world, by run and path of the step. */
 class Ledger {
   readonly #calls = new Map<string, Call[]>()
   readonly #executions = new Map<string, number>()
   readonly #effects = new Map<string, number>()
   readonly #approvals = new Map<string, number>()
 
-  /** Counts an execution, from 1. */
+  /** Counts an execution. Returns the count, from 1. */
   execute(place: string): number {
     const count = (this.#executions.get(place) ?? 0) + 1
     this.#executions.set(place, count)
@@ -142,7 +142,7 @@ class Ledger {
     return this.#calls.get(place) ?? []
   }
 
-  /** What a call gave, by which `settle` finds out whether it happened. */
+  /** Answers `settle`: whether a call with this key has happened, and its result. */
   settlement(places: readonly string[], idempotencyKey: string): Settlement {
     const all = places.flatMap((place) => this.calls(place))
     const effect = all.findLast((call) => call.idempotencyKey === idempotencyKey)?.effect
@@ -157,7 +157,7 @@ class Ledger {
     return count
   }
 
-  /** A person lets a call be made again. */
+  /** Records that a person allowed a call to be repeated. */
   approve(place: string): void {
     this.#approvals.set(place, this.approvals(place) + 1)
   }
