@@ -1,4 +1,4 @@
-// Conversations with an agent: what the model is shown, and what becomes of messages.
+// Conversations with an agent: what the model is sent, and what happens to messages.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, chat, Crew, Task, tool, type Conversation } from 'reprise'
@@ -14,13 +14,13 @@ import { talker } from './support.ts'
 const texts = async (conversation: Conversation): Promise<string[]> =>
   (await conversation.messages()).map(({ text }) => text)
 
-/** What the model was sent, without the instructions. */
+/** The messages that the model was sent, without the instructions. */
 const sent = (conversation: string | undefined): string[] => (conversation ?? '').split('\n\n').slice(3)
 
 const echo = { when: /./, reply: (all: string) => `re ${all.split('\n\n').at(-1)}` }
 
 describe('the model of a conversation', () => {
-  test('is sent the messages so far, and the calls of its tools', async () => {
+  test('the model of a conversation is sent the messages so far, and earlier calls of its tools', async () => {
     const lookup = tool({
       name: 'lookup',
       description: 'Look up',
@@ -39,7 +39,7 @@ describe('the model of a conversation', () => {
     assert.deepEqual(started?.type === 'task.started' && started.carries, { path: 'answer[1]#1', message: 'again' })
   })
 
-  test('is sent the texts of the earlier runs once the conversation continues as another run', async () => {
+  test('the model of a conversation is sent the texts of earlier runs when a new run continues it', async () => {
     const { chat: served, model, store } = talker({ turnsPerRun: 2 }, [echo])
     const conversation = served.conversation('c')
     for (const text of ['one', 'two', 'three', 'four', 'five']) await conversation.send(text)
@@ -50,7 +50,7 @@ describe('the model of a conversation', () => {
     assert.equal((await conversation.run()).id, 'c~3')
   })
 
-  test('is sent an answer as a person has edited it', async () => {
+  test('the model of a conversation is sent an answer as a person has edited it', async () => {
     const { chat: served, model } = talker({}, [echo])
     const conversation = served.conversation('c')
     await conversation.send('one')
@@ -61,7 +61,7 @@ describe('the model of a conversation', () => {
     assert.equal(model.calls.length, 3)
   })
 
-  test('is sent a summary of the older part when the conversation exceeds its contextTokens', async () => {
+  test('the model is sent a summary of the older messages if the conversation exceeds contextTokens', async () => {
     const script = [
       { when: 'You write the summary', reply: 'Ada likes tea.' },
       { when: /./, reply: 'So. '.repeat(100) },
@@ -75,7 +75,7 @@ describe('the model of a conversation', () => {
     assert.equal((await conversation.messages()).length, 16)
   })
 
-  test('is sent a summary in the next run if the texts of the earlier ones are long', async () => {
+  test('the model is sent a summary in the next run if the messages of earlier runs are long', async () => {
     const script = [
       { when: 'You write the summary', reply: 'Ada likes tea.' },
       { when: /./, reply: 'So. '.repeat(100) },
@@ -92,14 +92,14 @@ describe('the model of a conversation', () => {
   })
 })
 
-describe('a conversation whose code was changed between two turns', () => {
+describe('a conversation whose code has changed', () => {
   const describing = (goal: string, store = newStore(), options = {}) => {
     const model = scriptedModel([echo])
     const agent = new Agent({ role: 'Helper', goal, model })
     return { served: chat(agent, { name: 'c', store, logger: quiet, ...options }), model }
   }
 
-  test('keeps all turns and shows them to the model, if `turnsPerRun` is less than they are', async () => {
+  test('a conversation with more turns than a lowered `turnsPerRun` keeps and sends all of them', async () => {
     const store = newStore()
     const before = describing('Help', store).served.conversation('c')
     for (const text of ['one', 'two', 'three']) await before.send(text)
@@ -122,7 +122,7 @@ describe('a conversation whose code was changed between two turns', () => {
     )
   })
 
-  test('answers nothing again if a crew answers where an agent did, and the other way round', async () => {
+  test('a conversation repeats no answer if a crew replaces the agent, or an agent the crew', async () => {
     const store = newStore()
     const first = describing('Help', store)
     await first.served.conversation('c').send('one')
@@ -155,7 +155,7 @@ describe('a conversation of several runs', () => {
     return { served, conversation, store }
   }
 
-  test('is deleted by its id, with all of its runs, and its later runs not without it', async () => {
+  test('a conversation is deleted as a whole by its id, and a later run of it cannot be deleted alone', async () => {
     const { served, conversation, store } = await ofThree()
     await assert.rejects(served.run('c~3').delete(), { code: 'RUN_NEEDED', message: /continues run c, / })
     await served.run('c').delete()
@@ -163,7 +163,7 @@ describe('a conversation of several runs', () => {
     assert.equal((await conversation.send('three')).turn, 1)
   })
 
-  test('is not pruned while it takes messages, and is pruned as a whole once it was cancelled', async () => {
+  test('a conversation is not pruned while it takes messages, and pruned as a whole once it is cancelled', async () => {
     const { served, conversation, store } = await ofThree()
     assert.deepEqual((await served.prune({ keep: 0 })).runs, [])
     assert.equal((await conversation.send('three')).turn, 3)
@@ -177,7 +177,7 @@ describe('a conversation of several runs', () => {
     assert.deepEqual((await store.list({}, { limit: 9 })).rows, [])
   })
 
-  test('receives a message that is sent to its first run without its code', async () => {
+  test('a conversation receives a message that `openRuns` sends to its first run', async () => {
     const { conversation, store } = await ofThree()
     const runs = await openRuns(store)
     await runs.run('c').send('message', { id: 'm', text: 'three' })
@@ -186,7 +186,7 @@ describe('a conversation of several runs', () => {
 })
 
 describe('a message', () => {
-  test('with an id is one message, however often it is sent', async () => {
+  test('a message with an id is sent once, however often `send` is called', async () => {
     const { chat: served, model } = talker({ turnsPerRun: 2 }, [echo])
     const conversation = served.conversation('c')
     const first = await conversation.send('one', { id: 'm1' })
@@ -205,7 +205,7 @@ describe('a message', () => {
     assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   })
 
-  test('that is sent during a turn waits for its end', async () => {
+  test('a message that is sent during a turn waits for the end of the turn', async () => {
     const go = gate()
     const model = speakingModel((call) => (call === 1 ? ['One', go.wait] : [`Answer ${call}`]))
     const conversation = chat(new Agent({ role: 'Helper', goal: 'Help', model }), { store: newStore() }).conversation(
@@ -219,7 +219,7 @@ describe('a message', () => {
     assert.equal((await conversation.messages()).length, 6)
   })
 
-  test('whose turn fails stays without an answer, and the next turn is shown it', async () => {
+  test('a message whose turn fails stays without an answer, and the next turn is sent it', async () => {
     const { chat: served, model } = talker({}, [{ when: /bad$/, error: 'no such thing' }, echo])
     const conversation = served.conversation('c')
     await conversation.send('good')
@@ -233,7 +233,7 @@ describe('a message', () => {
     )
   })
 
-  test('that is empty, or sent to a cancelled conversation, is refused', async () => {
+  test('a message that is empty, or sent to a cancelled conversation, is refused', async () => {
     const { chat: served } = talker({}, [echo])
     const conversation = served.conversation('c')
     await assert.rejects(conversation.send(''), { code: 'OPTION_INVALID' })
@@ -244,14 +244,14 @@ describe('a message', () => {
     await assert.rejects(conversation.send('b'), { code: 'RUN_ENDED' })
   })
 
-  test('is answered by a worker, if workers execute the turns', async () => {
+  test('a message is answered by a worker if workers execute the turns', async () => {
     const { chat: served, store } = talker({ workers: true, turnsPerRun: 2 }, [echo])
     await using _ = await startWorker([served], { pollSeconds: 0.02 })
     const conversation = talker({ workers: true, store }).chat.conversation('c')
     for (const text of ['a', 'b', 'c']) assert.equal(String(await conversation.send(text)), `re ${text}`)
   })
 
-  test('is answered by a worker, however much happens in one millisecond', async (context) => {
+  test('a message is answered by a worker even if the clock stands still', async (context) => {
     context.mock.timers.enable({ apis: ['Date'], now: Date.now() })
     const { chat: served, store } = talker({ workers: true, turnsPerRun: 2 }, [echo])
     await using _ = await startWorker([served], { pollSeconds: 0.02 })
@@ -261,7 +261,7 @@ describe('a message', () => {
 })
 
 describe('a conversation that is killed at any append', () => {
-  test('has the answers of an undisturbed one, and no message twice', async () => {
+  test('a conversation killed at any append has the answers of an undisturbed one, and no message twice', async () => {
     const said = ['one', 'two', 'three']
     const talk = async (store: ReturnType<typeof newStore>): Promise<string[]> => {
       const conversation = talker({ store, turnsPerRun: 2 }).chat.conversation('c')
@@ -287,7 +287,7 @@ describe('stopping a turn', () => {
     return chat(new Agent({ role: 'Helper', goal: 'Help', model }), { store, logger: quiet })
   }
 
-  test('leaves its message without an answer, and the conversation goes on', async () => {
+  test('stopping a turn leaves its message without an answer, and the conversation continues', async () => {
     const store = newStore()
     const conversation = hanging(store).conversation('c')
     assert.equal(await conversation.stop(), false)
@@ -305,7 +305,7 @@ describe('stopping a turn', () => {
     )
   })
 
-  test('that waits for an approval withdraws the question', async () => {
+  test('stopping a turn that waits for an approval withdraws the question', async () => {
     const pay = tool({ name: 'pay', description: 'Pay', approval: true, input: z.object({}), run: () => 'paid' })
     const model = scriptedModel([{ when: /pay$/, calls: [{ tool: 'pay', input: {} }] }, echo])
     const agent = new Agent({ role: 'Clerk', goal: 'Pay', model, tools: [pay] })
@@ -318,7 +318,7 @@ describe('stopping a turn', () => {
 })
 
 describe('a turn that asks a person', () => {
-  test('resolves as waiting, and with its answer once the question is answered', async () => {
+  test('a turn that asks a person returns as waiting, and `answer` returns it as answered', async () => {
     const paid: number[] = []
     const pay = tool({
       name: 'pay',
@@ -341,7 +341,7 @@ describe('a turn that asks a person', () => {
 })
 
 describe('a fork of a conversation', () => {
-  test('has the turns up to the given one, in whichever run that is, and the old one does not change', async () => {
+  test('a fork of a conversation has the turns up to the given one, and leaves the original unchanged', async () => {
     const { chat: served, model } = talker({ turnsPerRun: 3 }, [echo])
     const conversation = served.conversation('c')
     for (let n = 1; n <= 8; n++) await conversation.send(`m${n}`)
@@ -361,7 +361,7 @@ describe('a fork of a conversation', () => {
       await assert.rejects(conversation.fork({ turn }), { code: 'OPTION_INVALID' }, `turn ${turn}`)
   })
 
-  test('by a replay answers the message of the turn again', async () => {
+  test('a replay of a conversation answers the message of the turn again', async () => {
     const { chat: served, model } = talker({ turnsPerRun: 3 })
     const conversation = served.conversation('c')
     for (let n = 1; n <= 4; n++) await conversation.send(`m${n}`)
@@ -373,7 +373,7 @@ describe('a fork of a conversation', () => {
   })
 })
 
-test('a chat refuses an agent whose texts use inputs, and options that it does not have', () => {
+test('chat refuses an agent whose texts use inputs, and unknown options', () => {
   const model = scriptedModel([echo])
   assert.throws(() => chat(new Agent({ role: 'Guide to {city}', goal: 'Help', model })), {
     code: 'OPTION_INVALID',
@@ -386,7 +386,7 @@ test('a chat refuses an agent whose texts use inputs, and options that it does n
   assert.equal(chat(agent).name, 'chat Helper')
 })
 
-test('a turn records as much late in a conversation as early', async () => {
+test('a late turn of a conversation records no more than an early one', async () => {
   const { chat: served, store } = talker({}, [{ when: /./, reply: 'Always the same answer.' }])
   const conversation = served.conversation('c')
   for (let n = 11; n <= 50; n++) await conversation.send(`message ${n}`, { id: `m${n}` })

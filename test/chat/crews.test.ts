@@ -15,7 +15,7 @@ function replies(description: string): Crew {
 }
 
 describe('a conversation with a crew', () => {
-  test('has its output as the answer, and gives it the message and the history', async () => {
+  test('a conversation with a crew passes it message and history, and its output is the answer', async () => {
     const conversation = chat(replies('After {history}. Reply to {message}'), { store: newStore() }).conversation('c')
     assert.equal(String(await conversation.send('one')), 're one')
     assert.equal(String(await conversation.send('two')), 're two')
@@ -30,12 +30,12 @@ describe('a conversation with a crew', () => {
     )
   })
 
-  test('gives it only the message if that is all that it uses', async () => {
+  test('a conversation with a crew that uses only the message works without the history', async () => {
     const conversation = chat(replies('Reply to {message}'), { store: newStore() }).conversation('c')
     assert.equal(String(await conversation.send('one')), 're one')
   })
 
-  test('has the answers of an undisturbed one when it is killed at any append', async () => {
+  test('a conversation with a crew killed at any append has the answers of an undisturbed one', async () => {
     const talk = async (store: ReturnType<typeof newStore>): Promise<string[]> => {
       const served = chat(replies('After {history}. Reply to {message}'), { store, logger: quiet, turnsPerRun: 1 })
       const conversation = served.conversation('c')
@@ -49,7 +49,7 @@ describe('a conversation with a crew', () => {
     })
   })
 
-  test('waits for its questions, and can be stopped while it does', async () => {
+  test('a conversation with a crew waits for questions of the crew, and can be stopped meanwhile', async () => {
     const pay = tool({ name: 'pay', description: 'Pay', approval: true, input: z.object({}), run: () => 'paid' })
     const model = scriptedModel([
       { when: 'pay', calls: [{ tool: 'pay', input: {} }] },
@@ -66,7 +66,7 @@ describe('a conversation with a crew', () => {
     assert.equal(String(await conversation.send('hello')), 'done')
   })
 
-  test('answers nothing again after an earlier one was edited, or the crew uses other inputs', async () => {
+  test('a conversation repeats no answer after an edit of an earlier one, or if the crew drops an input', async () => {
     const store = newStore()
     const before = chat(replies('After {history}. Reply to {message}'), { store, logger: quiet })
     for (const text of ['one', 'two']) await before.conversation('c').send(text)
@@ -86,12 +86,12 @@ describe('a conversation with a crew', () => {
     )
   })
 
-  test('is refused if it does not use the message', () => {
+  test('a conversation with a crew that does not use the message is refused', () => {
     assert.throws(() => chat(replies('Reply to {text}')), { code: 'OPTION_INVALID', message: /the input message/ })
   })
 })
 
-test('a conversation with a flow has what it returns as the answer, as text', async () => {
+test('a conversation with a flow has the JSON of what the flow returned as its answer', async () => {
   const counts = new Flow({
     name: 'counts',
     inputs: z.object({ message: z.string(), history: z.array(z.object({ role: z.string(), text: z.string() })) }),

@@ -1,4 +1,4 @@
-// A conversation of 200 turns over 20 processes, each of which is killed.
+// A conversation of 200 turns, executed by 20 processes that are killed and a last one that isn't.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,13 +13,13 @@ import { bundle } from '../support/bundle.ts'
 import { ledgerChat, talkOn } from './support.ts'
 
 describe('a conversation of 200 turns over 20 processes that are killed', () => {
-  test('has the answers and effects of an undisturbed one, and is forked at turn 50', async () => {
+  test('a conversation executed by killed processes has the answers and effects of an undisturbed one', async () => {
     await using folder = await temporaryFolder()
     const { file, variables } = await bundle(join(import.meta.dirname, 'life.ts'))
     const [ledger, url] = [join(folder.path, 'ledger'), `sqlite:${join(folder.path, 'runs.db')}`]
     for (let life = 0; life < 20; life++) {
       const at = `${life % 2 === 0 ? 'before' : 'after'}:${68 + ((7 * life) % 23)}`
-      // every third life is a process that gets a SIGKILL
+      // every third process is a real one, killed by SIGKILL
       if (life % 3 === 0) {
         const child = spawn(process.execPath, [file, url, ledger, at], {
           stdio: 'inherit',

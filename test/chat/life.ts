@@ -1,4 +1,4 @@
-// A process that talks until it is killed at an entry.
+// A process that sends messages until it is killed at an entry.
 import { openStore } from '../../src/stores/open-store.ts'
 import { killingAt } from '../crash/killing.ts'
 import { ledgerChat, talkOn } from './support.ts'

@@ -1,5 +1,5 @@
-// Shared by the tests of conversations: agents whose answers depend on everything that they are shown, so that a turn
-// that is lost or repeated changes all later ones.
+// Shared by the tests of conversations: agents whose answers depend on everything that they are sent, so that a lost
+// or repeated turn changes all later answers.
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { Agent, chat, tool, type Chat, type ChatOptions } from 'reprise'
@@ -13,7 +13,7 @@ const digestOf = (all: string): string => createHash('sha256').update(all).diges
 
 type Model = ReturnType<typeof scriptedModel>
 
-/** Answers with a digest of all messages that the model is sent. */
+/** A chat whose model answers with a digest of everything that it is sent. */
 export function talker(
   options: ChatOptions = {},
   script: readonly ScriptEntry[] = [],
@@ -27,7 +27,7 @@ export function talker(
 
 const turns = 200
 
-/** In every fourth turn, the agent calls a `once` tool that appends a line to the ledger. */
+/** A chat whose agent calls a `once` tool in every fourth turn. The tool appends a line to the ledger. */
 export function ledgerChat(store: Store, ledger: string): Chat {
   const lines = (): string[] => (existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').filter(Boolean) : [])
   const book = tool({
@@ -51,7 +51,7 @@ export function ledgerChat(store: Store, ledger: string): Chat {
   return chat(agent, { store, logger: quiet, turnsPerRun: 40 })
 }
 
-/** Sends the messages that have no answer yet, one after another. */
+/** Sends the messages that have no answer yet, one after another. Returns all texts. */
 export async function talkOn(served: Chat): Promise<string[]> {
   const conversation = served.conversation('c')
   const known = await conversation.messages()
