@@ -1,6 +1,6 @@
-// The flow of the crash tests. It has everything that flows have: lists, loops, routes, races, retries, failures that
-// it catches, times, people, events, child runs. Each call of its code leaves a line in a file, with its place in the
-// tree of runs.
+// The flow of the crash tests. It uses every feature of flows: lists, loops, routes, races, retries, caught failures,
+// sleeps, questions, events, child runs. Each call of its functions appends a line to a file, with its place in the run
+// tree.
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, Crew, Flow, Task, type Answer, type Question } from 'reprise'
 import { z } from 'zod'
@@ -15,24 +15,24 @@ interface Place {
 
 const oncePlaces = /^(won-\w+|refund|pay|tell|research#\d+\/save|inner#\d+\/sum|one\[\d\]#\d+\/once)$/
 
-/** Whether a call at this place must not happen twice. */
+/** Whether a call at this place must not be repeated. */
 export function isOnce(place: string): boolean {
   const doubled = /^double\[(\d+)\]$/.exec(place)?.[1]
   return doubled === undefined ? oncePlaces.test(place) : Number(doubled) % 3 === 2
 }
 
-/** `research#1/save` for a task of a child run. */
+/** The place of a task: `research#1/save` for a task of a child run. */
 export function placeOf(run: string, task: string): string {
   return [...run.split('/').slice(1), task].join('/')
 }
 
-/** How often a step has begun, as its file says. */
+/** How often a step has been called, according to the file. */
 function times({ runId, task }: Place): number {
   const place = `${placeOf(runId, task)} `
   return effects(runId.split('/')[0] ?? '').filter((line) => line.startsWith(place)).length
 }
 
-/** Whether a call with this key has happened. */
+/** A `settle` function that looks for the key of the call in the file. */
 function settleBy(run: string, result: (key: string) => unknown) {
   return (key: string) =>
     effects(run).some((line) => line.endsWith(` ${key}`))
@@ -47,7 +47,7 @@ class Declined extends Error {
 
 export const fanOut = 50
 
-/** On a busy machine, a connection may be reset. */
+/** Retries, since connections may be reset on a busy machine. */
 const agent = new Agent({ role: 'Worker', goal: 'Do the job', maxRetries: 2 })
 
 /** The crews that the flow runs. */
@@ -86,9 +86,9 @@ function children(trace: (place: Place) => void) {
   return { research, inner, oneByOne }
 }
 
-/** `hear` receives each call while it runs. */
+/** `hear` is called during each call. */
 export function bigFlow(hear: () => void = () => {}) {
-  /** Leaves a line for a call: the child run, the step, and the key. */
+  /** Appends a line for a call: the child run, the step, and the key. */
   const trace = ({ runId, task, idempotencyKey }: Place): void => {
     leaveTrace(runId, `${placeOf(runId, task)} ${idempotencyKey}`)
     hear()
@@ -134,7 +134,7 @@ export function bigFlow(hear: () => void = () => {}) {
       const route = score % 2 === 0 ? 'even' : 'odd'
       await flow.step(`go-${route}`, { effect: 'idempotent' }, (context) => trace(context))
 
-      // which of them wins depends on time, but only once
+      // timing decides which one wins, but only once
       const winner = await Promise.race(
         ['left', 'right'].map((name) =>
           flow.step(name, { effect: 'idempotent' }, async (context) => {
@@ -169,7 +169,7 @@ export function bigFlow(hear: () => void = () => {}) {
           return `${error.name}: ${back}`
         })
 
-      // a person consults the file about this one
+      // no `settle`: a person looks into the file
       const paid = await flow.step('pay', { input: { amount: 5 } }, async ({ amount }, context) => {
         trace(context)
         await wait(2)
@@ -206,10 +206,10 @@ export function bigFlow(hear: () => void = () => {}) {
   })
 }
 
-/** The event that the flow waits for. It may be sent again: its id is the same. */
+/** The event that the flow waits for. Sending it twice does no harm, since the id is the same. */
 export const event = { name: 'message', value: { text: 'go' }, id: 'm-1' } as const
 
-/** What a person says about a question of the flow. About a call in doubt, the file decides. */
+/** The answer to a question of the flow. For a call in doubt, it depends on the file. */
 export function decideInFlow(question: Question, run: string): Answer {
   if (question.kind === 'doubt') {
     const task = question.path.split('#').slice(0, -1).join('#')

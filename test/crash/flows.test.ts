@@ -1,5 +1,5 @@
-// Invariants 2, 3 and 6 for flows: a flow that is killed at any moment, on any store, ends as an undisturbed one, repeats
-// no recorded step, and calls nothing twice that is `once`. Also in several workers that are killed at random.
+// Invariants 2, 3 and 6 for flows: a flow that is killed at any moment, on any store, ends as an undisturbed one,
+// repeats no recorded step, and makes no `once` call twice. Also in workers that are killed at random.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -11,7 +11,7 @@ import { isOnce, placeOf } from './big-flow.ts'
 import { effects } from './effects.ts'
 import { journalsOf, openHarness, type Harness, type Journal, type Life, type Place } from './harness.ts'
 
-/** Number of entries in each life of an undisturbed run, with those of its child runs; questions end the first. */
+/** Number of entries of an undisturbed run with its child runs, per life. The first life ends with open questions. */
 const lives = [187, 21]
 const kinds = await kindsHere('sqlite', 'file', 'postgres', 'redis')
 
@@ -41,7 +41,7 @@ before(async () => {
 })
 after(() => harness[Symbol.asyncDispose]())
 
-test('the lives of an undisturbed flow have as many entries as are tested', () => {
+test('an undisturbed flow writes as many entries per life as the crash points assume', () => {
   assert.deepEqual(undisturbed.recorded, lives)
 })
 
@@ -59,7 +59,7 @@ const everyPoint = lives.flatMap((recorded, life) =>
   })),
 )
 
-/** One of so many points. A hash chooses them, so that a commit is red or green everywhere. */
+/** Selects one in `of` points by a hash, so that the same points are tested everywhere. */
 const oneOf = (title: string, of: number): Point[] =>
   everyPoint.filter((point) => shareOf(`${title} ${JSON.stringify(point)}`, of) === 0)
 
@@ -68,7 +68,7 @@ for (const { kind, skip } of kinds) {
   describe(title, { concurrency: 2, skip }, () => {
     const over = oneOf(`${title}, over`, isFull ? (isServer(kind) ? 3 : 1) : isServer(kind) ? 80 : 40)
     for (const { life, moment, number } of over) {
-      test(`ends as an undisturbed one when life ${life + 1} ends ${moment} entry ${number}`, async () => {
+      test(`${title} ends as an undisturbed one if life ${life + 1} ends ${moment} entry ${number}`, async () => {
         const at = await placeInLife(`${kind}-${life}-${moment}-${number}-over`, life, kind)
         const died = await harness.dieHere(at, `${moment}:${number}`)
         assert.ok(died.killed || (died.recorded ?? 0) < number, 'it was over')
@@ -80,7 +80,7 @@ for (const { kind, skip } of kinds) {
     for (let index = 0; index < killed.length; index += 6) {
       const together = killed.slice(index, index + 6)
       const names = together.map(({ life, moment, number }) => `${moment} entry ${number} of life ${life + 1}`)
-      test(`ends as an undisturbed one when its process is killed ${names.join(', ')}`, async () => {
+      test(`${title} ends as an undisturbed one if its process is killed ${names.join(', ')}`, async () => {
         const deaths = together.map(async ({ life, moment, number }) => ({
           at: await placeInLife(`${kind}-${life}-${moment}-${number}`, life, kind),
           killAt: `${moment}:${number}`,
@@ -94,7 +94,7 @@ for (const { kind, skip } of kinds) {
     const moments = isFull ? (isServer(kind) ? 20 : 50) : 1
     for (let number = 0; number < moments; number++) {
       const share = (number + shareOf(`${title}, moment ${number}`, 1000) / 1000) / moments
-      test(`ends as an undisturbed one when killed at any moment (${share.toFixed(3)} of a run)`, async () => {
+      test(`${title} ends as an undisturbed one if killed at any moment (${share.toFixed(3)} of a run)`, async () => {
         const fresh = async (tries: number): Promise<Place[]> => [
           await harness.place('flow', `${kind}-random-${number}-${tries}`, kind),
         ]
@@ -104,10 +104,10 @@ for (const { kind, skip } of kinds) {
       })
     }
 
-    test('ends as an undisturbed one when it is killed again and again', async () => {
+    test(`${title} ends as an undisturbed one if it is killed again and again`, async () => {
       const at = await harness.place('flow', `${kind}-again`, kind)
       const step = isFull ? 3 : 29
-      // one entry more each time, or the run would be given up
+      // one more entry each time, or the run would be given up for lack of progress
       for (let entries = 1; entries < 200; entries += step) {
         const { killed: isKilled } = await harness.dieHere(at, `after:${Math.min(step, entries)}`)
         if (!isKilled) break
@@ -117,7 +117,7 @@ for (const { kind, skip } of kinds) {
   })
 }
 
-/** The workers of a folder wait for each other's locks. */
+/** The size of the test. Smaller for a folder, since its workers wait for each other's locks. */
 const crowdOn = (kind: StoreKind) =>
   isFull && kind !== 'file'
     ? { runs: 40, processes: 6, concurrency: 4, between: { least: 60, most: 300 } }
@@ -125,7 +125,7 @@ const crowdOn = (kind: StoreKind) =>
 
 describe('flows in workers that are killed at random', { concurrency: 2 }, () => {
   for (const { kind, skip } of kinds) {
-    test(`end as undisturbed ones on ${kind}`, { skip }, async () => {
+    test(`flows on ${kind} in workers that are killed at random end as undisturbed ones`, { skip }, async () => {
       const crowd = crowdOn(kind)
       const places = await Promise.all(
         Array.from({ length: crowd.runs }, (_, index) => harness.place('flow', `${kind}-worker-${index}`, kind)),
@@ -142,7 +142,7 @@ describe('flows in workers that are killed at random', { concurrency: 2 }, () =>
   }
 })
 
-/** A run that has had this many lives. */
+/** Executes this many lives of a run. */
 async function placeInLife(run: string, lived: number, kind: StoreKind): Promise<Place> {
   const at = await harness.place('flow', run, kind)
   for (let life = 0; life < lived; life++) await harness.liveHere(at)
@@ -186,7 +186,7 @@ function checkOnce({ run }: Place): void {
   assert.deepEqual(twice, [], 'what is once happens once')
 }
 
-/** The functions and agents that have a result, by place. */
+/** The functions and agents with a recorded result, by place. */
 function recordedIn({ state }: Journal): string[] {
   return [...(state?.tasks.values() ?? [])].flatMap(({ name, status, settled }) =>
     status === 'completed' || (status === 'failed' && settled) ? [placeOf(state?.run ?? '', name)] : [],
@@ -202,7 +202,7 @@ function placeIn(effect: string): string {
   return effect.slice(0, effect.lastIndexOf(' '))
 }
 
-/** Whichever step won the race. */
+/** The place of an effect, with the same name for whichever step won the race. */
 function plain(effect: string): string {
   return placeIn(effect).replace(/^won-.*/, 'won')
 }
