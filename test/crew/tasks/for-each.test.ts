@@ -1,4 +1,4 @@
-// Tasks with `forEach`: executed once per item of a list that is known only when their turn comes.
+// Tasks with `forEach`: executed once per item of a list, which the function returns when the task starts.
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,11 +22,11 @@ interface Scene extends Partial<Pick<CrewOptions, 'onTaskFailure' | 'concurrency
   readonly store?: Store
   readonly list?: readonly Chapter[]
   readonly script?: readonly ScriptEntry[]
-  /** Whether the items receive nothing but themselves. */
+  /** Items have no context: a chapter depends on its item and the inputs only. */
   readonly alone?: boolean
 }
 
-/** outline → chapter, for each chapter of the outline → sum. The agent writes `Fire!`, in capitals. */
+/** outline → chapter, for each chapter of the outline → sum. The reply to `Write Fire` is `Fire!`. */
 function book({ store = newStore(), list = [c1, c2], script = [], alone = false, ...options }: Scene = {}) {
   const model = scriptedModel([
     ...script,
@@ -65,7 +65,7 @@ interface Sends {
   readonly run?: (context: CodeContext & { readonly item: Chapter }) => unknown
 }
 
-/** A function that sends each chapter of a list, once. */
+/** A crew of one function task, which sends each chapter of a list. */
 function sends({ store = newStore(), list = [c1, c2, c3], effect = 'once', key, run }: Sends = {}) {
   const sent: string[] = []
   const send = new Task({
@@ -83,7 +83,7 @@ function sends({ store = newStore(), list = [c1, c2, c3], effect = 'once', key, 
 }
 
 describe('a task with forEach', () => {
-  test('is executed once per item, and its output is the list of their outputs in the order of the list', async () => {
+  test('a task with forEach is executed once per item, and lists the outputs in the order of the items', async () => {
     const { crew, asked } = book()
     const result = await crew.kickoff({ id: 'r', inputs })
     assert.deepEqual(result.task('chapter').output, ['Fire!', 'Ice!'])
@@ -92,7 +92,7 @@ describe('a task with forEach', () => {
     assert.equal(String(result), 'sum of ["Fire!","Ice!"]')
   })
 
-  test('has its items below it in results, each with its own output, texts and usage', async () => {
+  test('a task with forEach has its items in results, each with its own output, texts and usage', async () => {
     const { crew } = book()
     const result = await crew.kickoff({ id: 'r', inputs })
     const { items = [], usage } = result.task('chapter')
@@ -132,21 +132,21 @@ describe('a task with forEach', () => {
     assert.deepEqual([view.done, view.total, view.raw], [5, 5, 'sum of ["Fire!","Ice!"]'])
   })
 
-  test('has an empty output for an empty list, and asks no model', async () => {
+  test('a task with forEach has an empty output for an empty list, and calls no model', async () => {
     const { crew, asked } = book({ list: [] })
     const result = await crew.kickoff({ inputs })
     assert.deepEqual(result.task('chapter').output, [])
     assert.deepEqual([asked(), String(result)], [[], 'sum of []'])
   })
 
-  test('is the output of its crew if it is the last task', async () => {
+  test('a task with forEach is the output of its crew if it is the last task', async () => {
     const { crew } = sends({ effect: 'read' })
     const result = await crew.kickoff()
     assert.deepEqual(result.output, ['sent Fire', 'sent Ice', 'sent Rain'])
     assert.equal(String(result), '["sent Fire","sent Ice","sent Rain"]')
   })
 
-  test('passes the item to a function, parses each output by the schema, and completes no output that does not fit', async () => {
+  test('a function task with forEach receives the item, and outputs must fit the schema', async () => {
     const made = new Task({
       name: 'made',
       effect: 'read',
@@ -170,7 +170,7 @@ describe('a task with forEach', () => {
     assert.match(error.message, /does not fit the schema of task made: \[0\]: day/)
   })
 
-  test('executes a nested crew per item, whose inputs are those of the run and the item', async () => {
+  test('a nested crew with forEach is executed per item, with the inputs of the run and the item', async () => {
     const { crew: bookCrew, model } = book()
     const agent = new Agent({ role: 'Writer', goal: 'Write', model })
     const write = new Task({ name: 'write', description: 'Write {title} of {topic}', agent })
@@ -195,7 +195,7 @@ describe('a task with forEach', () => {
     assert.equal((await stateOf(store as Store, 'r/given[c1]#1')).crew, 'one')
   })
 
-  test('requires no input for the item, in its own texts and in those of its nested crew', async () => {
+  test('a task with forEach requires no input `item`, in its own texts or in those of its nested crew', async () => {
     const agent = new Agent({ role: 'Writer', goal: 'Write' })
     const own = new Task({ name: 'own', description: 'Write {item} and {item.title}', agent, forEach: () => ['a'] })
     const inner = new Crew({
@@ -208,7 +208,7 @@ describe('a task with forEach', () => {
     assert.deepEqual(new Crew({ tasks: [plain] }).inputs, ['item'])
   })
 
-  test('executes at most as many items at once as the crew has concurrency', async () => {
+  test('at most as many items are executed at once as the concurrency of the crew allows', async () => {
     for (const concurrency of [1, 2, 4]) {
       let now = 0
       let most = 0
@@ -227,7 +227,7 @@ describe('a task with forEach', () => {
     }
   })
 
-  test('is skipped with all of its items if its condition does not hold', async () => {
+  test('a task with forEach is skipped with all of its items if its condition does not hold', async () => {
     const maybe = new Task({
       name: 'maybe',
       effect: 'read',
@@ -240,7 +240,7 @@ describe('a task with forEach', () => {
     assert.equal(result.task('maybe').output, undefined)
   })
 
-  test('calls its callback for each item, and onTask for the task as well', async () => {
+  test('the callback of a task with forEach is called per item, and onTask for the items and the task', async () => {
     const called: unknown[] = []
     const all: string[] = []
     const page = new Task({
@@ -266,7 +266,7 @@ describe('a task with forEach', () => {
   })
 })
 
-describe('a list', () => {
+describe('a list of forEach', () => {
   const refused = async (list: unknown, key?: (item: never) => unknown) => {
     const { store, model } = book()
     const agent = new Agent({ role: 'Writer', goal: 'Write', model })
@@ -280,24 +280,24 @@ describe('a list', () => {
     return error.message
   }
 
-  test('with two items of one key is refused by both positions before a model is asked', async () => {
+  test('a list with two items of the same key is refused by both positions before a model is called', async () => {
     const message = await refused([c1, c2, { ...c3, id: 'c1' }], ({ id }: Chapter) => id)
     assert.match(message, /forEach of task chapter returned two items with the key c1, list\[0\] and list\[2\]/)
   })
 
-  test('over the limit, of something else, or with values that JSON does not have is refused by name', async () => {
+  test('a list that is too long, not a list, or not JSON is refused by name', async () => {
     const many = Array.from({ length: 1_001 }, (_, index) => `${index}`)
     assert.match(await refused(many), /forEach of task chapter returned 1001 items, more than the limit of 1000/)
     assert.match(await refused('c1'), /forEach of task chapter returned "c1"; it must return a list/)
     assert.match(await refused([{ at: 1n }], () => 'a'), /list\[0\]\.at is a bigint/)
   })
 
-  test('with an item without a usable key is refused with the advice to give one', async () => {
+  test('a list with an item without a usable key is refused with the advice to give one', async () => {
     assert.match(await refused([c1]), /list\[0\], without a usable key: the item is .*; give key: \(item\) => …/)
     assert.match(await refused([c1], () => ''), /the key of an item of task chapter is ""/)
   })
 
-  test('with an item that lacks what a text uses is refused with the names of both', async () => {
+  test('an item without a member that a text uses is refused with the names of both', async () => {
     const { crew, asked } = book({ list: [c1, { id: 'c2' } as Chapter] })
     const error = await refusal(() => crew.kickoff({ inputs }))
     assert.equal(error.code, 'OUTPUT_REFUSED')
@@ -311,7 +311,7 @@ describe('a list', () => {
     assert.deepEqual([model.calls.length, asked()], [0, []])
   })
 
-  test('that a function cannot return fails the task, with the error of that function as cause', async () => {
+  test('a forEach that throws fails the task, with the thrown error as cause', async () => {
     const task = new Task({
       name: 'chapter',
       effect: 'read',
@@ -326,8 +326,8 @@ describe('a list', () => {
   })
 })
 
-describe('a killed list', () => {
-  test('repeats no recorded item, whenever the process ends', async () => {
+describe('a task with forEach in a killed process', () => {
+  test('a task with forEach repeats no recorded item, whenever the process ends', async () => {
     await atEveryAppend(async (dying) => {
       const store = newStore()
       const first = book({ store: dying(store), list: [c1, c2, c3], concurrency: 2 })
@@ -347,7 +347,7 @@ describe('a killed list', () => {
     })
   })
 
-  test('sends nothing twice, whenever the process ends: a person decides about an item in doubt', async () => {
+  test('items of a once task are not repeated after a kill: a person decides about an item in doubt', async () => {
     await atEveryAppend(async (dying) => {
       const store = newStore()
       const first = sends({ store: dying(store) })
@@ -362,7 +362,7 @@ describe('a killed list', () => {
     })
   })
 
-  test('writes files and calls callbacks that the killed process did not', async () => {
+  test('callbacks of items that a killed process did not call are called on resume', async () => {
     await atEveryAppend(async (dying) => {
       const store = newStore()
       const called = new Set<string>()
@@ -384,7 +384,7 @@ describe('a killed list', () => {
 })
 
 describe('a failed item', () => {
-  test('fails the run under its name, and a resume executes no other item', async () => {
+  test('a failed item fails the run under its name, and a resume executes no other item', async () => {
     const store = newStore()
     const error = await refusal(() =>
       book({ store, script: [fails], concurrency: 1 }).crew.kickoff({ id: 'r', inputs }),
@@ -397,7 +397,7 @@ describe('a failed item', () => {
     assert.deepEqual(result.task('chapter').output, ['Fire!', 'Ice!'])
   })
 
-  test('is left out of the list with onTaskFailure: continue, and named for later tasks', async () => {
+  test('with onTaskFailure: continue, a failed item is left out of the list, and named to later tasks', async () => {
     const store = newStore()
     const { crew, asked } = book({ store, script: [fails], list: [c1, c2, c3], onTaskFailure: 'continue' })
     const result = await crew.kickoff({ id: 'r', inputs })
@@ -417,7 +417,7 @@ describe('a failed item', () => {
     assert.equal(String(retried), 'sum of ["Fire!","Ice!","Rain!"]')
   })
 
-  test('fails the task if every other item has failed, too: an empty list would look like a list without items', async () => {
+  test('a task with forEach fails if all of its items have failed, instead of returning an empty list', async () => {
     const { crew } = book({ script: [{ when: 'Task: Write', reply: '' }], onTaskFailure: 'continue' })
     const result = await crew.kickoff({ inputs })
     assert.deepEqual(
@@ -432,14 +432,14 @@ describe('a failed item', () => {
   })
 })
 
-describe('a replay', () => {
+describe('a replay of a task with forEach', () => {
   const played = async () => {
     const store = newStore()
     await book({ store }).crew.kickoff({ id: 'r', inputs })
     return book({ store, script: [{ when: 'Write Ice', reply: 'Snow!' }] })
   }
 
-  test('of an item executes that item and what depends on its task', async () => {
+  test('a replay of an item executes that item and the tasks that depend on its task', async () => {
     const { crew, asked, model, store } = await played()
     const plan = await crew.plan({ runId: 'r', from: 'chapter[c2]' })
     assert.deepEqual(
@@ -460,14 +460,14 @@ describe('a replay', () => {
     assert.equal((await stateOf(store, 's')).tasks.get('chapter[c1]')?.from?.run, 'r')
   })
 
-  test('of the task executes all items', async () => {
+  test('a replay of a task with forEach executes all items', async () => {
     const { crew, asked } = await played()
     const result = await crew.replay('chapter', { runId: 'r' })
     assert.deepEqual(asked(), ['Task: Write Fire of weather', 'Task: Write Ice of weather'])
     assert.deepEqual(result.task('chapter').output, ['Fire!', 'Snow!'])
   })
 
-  test('of a later task inherits the list with its items, which can be replayed from the new run', async () => {
+  test('a replay of a later task inherits the items, which can be replayed from the new run', async () => {
     const { crew, asked } = await played()
     const result = await crew.replay('sum', { runId: 'r', id: 's' })
     assert.deepEqual(asked(), [])
@@ -483,7 +483,7 @@ describe('a replay', () => {
     assert.deepEqual(asked(), ['Task: Write Fire of weather'])
   })
 
-  test('of an item that the run does not have is refused with the names of its items', async () => {
+  test('a replay of an unknown item is refused with the names of the items', async () => {
     const { crew } = await played()
     const error = await refusal(() => crew.replay('chapter[c9]', { runId: 'r' }))
     assert.equal(error.code, 'TASK_NOT_FOUND')
@@ -494,7 +494,7 @@ describe('a replay', () => {
     assert.match(backtest.message, /task chapter has forEach, so its items cannot be compared/)
   })
 
-  test('that is killed at any append executes each item once', async () => {
+  test('a replay of an item killed at any append does not execute the other items', async () => {
     await atEveryAppend(async (dying) => {
       const { store } = await played()
       const script = [{ when: 'Write Ice', reply: 'Snow!' }]
@@ -508,15 +508,15 @@ describe('a replay', () => {
   })
 })
 
-describe('an edit', () => {
-  /** A run that stopped after chapter. */
+describe('an edit of a task with forEach', () => {
+  /** A run that stopped after task chapter. */
   const stopped = async () => {
     const scene = book()
     await scene.crew.kickoff({ id: 'r', inputs, through: 'chapter' })
     return scene
   }
 
-  test('of an item gives the list its value, and executes nothing for it', async () => {
+  test('an edit of an item changes the list, and executes no item', async () => {
     const { crew, asked } = await stopped()
     await crew.run('r').edit('chapter[c2]', 'Mine')
     const result = await crew.resume('r')
@@ -526,7 +526,7 @@ describe('an edit', () => {
     assert.equal(result.task('chapter[c2]').status, 'edited')
   })
 
-  test('of the task replaces the whole list, without items', async () => {
+  test('an edit of a task with forEach replaces the whole list and leaves it without items', async () => {
     const { crew } = await stopped()
     await crew.run('r').edit('chapter', ['Mine'])
     const result = await crew.resume('r')
@@ -534,14 +534,14 @@ describe('an edit', () => {
     assert.equal(String(result), 'sum of ["Mine"]')
   })
 
-  test('that does not fit, or names no item, is refused', async () => {
+  test('an edit that does not fit a list, or names an unknown item, is refused', async () => {
     const { crew } = await stopped()
     const misfit = await refusal(() => crew.run('r').edit('chapter', 'Mine' as never))
     assert.match(misfit.message, /does not fit the schema of task chapter: it is "Mine", not a list/)
     assert.equal((await refusal(() => crew.run('r').edit('chapter[c9]', 'x'))).code, 'TASK_NOT_FOUND')
   })
 
-  test('that invalidates an item executes it again; of the task, all items', async () => {
+  test('an invalidated item is executed again, and all items if their task is invalidated', async () => {
     const { crew, asked } = await stopped()
     await crew.run('r').invalidate('chapter[c1]')
     await crew.resume('r', { through: 'chapter' })
@@ -552,7 +552,7 @@ describe('an edit', () => {
     assert.deepEqual(result.task('chapter').output, ['Fire!', 'Ice!'])
   })
 
-  test('of the list’s source adds, changes and leaves items by their keys', async () => {
+  test('an edit of the source of a list adds, changes and removes items by their keys', async () => {
     const store = newStore()
     const script = [{ when: 'Write Rain', reply: '' }]
     await refusal(() => book({ store, list: [c1, c2, c3], script, concurrency: 1 }).crew.kickoff({ id: 'r', inputs }))
@@ -570,7 +570,7 @@ describe('an edit', () => {
     assert.equal(left?.removed, true)
   })
 
-  test('of the list’s source keeps a result from another item, whenever the process ends', async () => {
+  test('after an edit of the source, no item gets a result of another item, whenever the process ends', async () => {
     await atEveryAppend(async (dying) => {
       const store = newStore()
       await book({ store }).crew.kickoff({ id: 'r', inputs, through: 'chapter' })
@@ -585,7 +585,7 @@ describe('an edit', () => {
 })
 
 describe('a fork with another list', () => {
-  test('keeps items that depend on nothing but themselves, and executes new and changed ones', async () => {
+  test('a fork with another list keeps items without context, and executes new and changed ones', async () => {
     const store = newStore()
     await book({ store, alone: true, list: [c1, c2] }).crew.kickoff({ id: 'r', inputs })
     const { crew, asked } = book({ store, alone: true })
@@ -598,7 +598,7 @@ describe('a fork with another list', () => {
     assert.equal(result.task('chapter[c1]').status, 'inherited')
   })
 
-  test('executes all items if they receive the changed output as context', async () => {
+  test('a fork with another list executes all items if the changed output is their context', async () => {
     const store = newStore()
     await book({ store }).crew.kickoff({ id: 'r', inputs })
     const { crew, asked } = book({ store })
@@ -606,7 +606,7 @@ describe('a fork with another list', () => {
     assert.equal(asked().length, 3)
   })
 
-  test('takes the same list from a replayed source without executing an item', async () => {
+  test('a replay of the source of a list executes no item if the list comes out equal', async () => {
     const store = newStore()
     await book({ store }).crew.kickoff({ id: 'r', inputs })
     const { crew, model } = book({ store })
@@ -615,7 +615,7 @@ describe('a fork with another list', () => {
     assert.equal(String(result), 'sum of ["Fire!","Ice!"]')
   })
 
-  test('never repeats a once call under another key', async () => {
+  test('a fork never repeats a once call of an item under another key', async () => {
     const store = newStore()
     await sends({ store }).crew.kickoff({ id: 'r' })
     const { crew, sent } = sends({ store, key: ({ title }) => title })
@@ -627,18 +627,18 @@ describe('a fork with another list', () => {
     assert.deepEqual([added.output, other.sent], [['sent Fire', 'sent Wind'], ['Wind']])
   })
 
-  test('finds stored outputs of items by reuse', async () => {
+  test('a kickoff with reuse finds stored outputs of items', async () => {
     const store = newStore()
     await book({ store, alone: true }).crew.kickoff({ inputs })
     const { crew, asked } = book({ store, alone: true, list: [c2, c3] })
     const result = await crew.kickoff({ inputs, reuse: true })
-    // the outline is found, too, and with it the list of the earlier run
+    // the stored outline is reused as well, and with it the list of the earlier run
     assert.deepEqual([asked(), result.task('chapter').output], [[], ['Fire!', 'Ice!']])
   })
 })
 
 describe('an item that waits for a person', () => {
-  test('suspends the run while other items continue, and continues with the answer', async () => {
+  test('an item that waits for a person suspends the run after the other items, until the answer', async () => {
     const store = newStore()
     const reviewed = new Task({
       name: 'review',
@@ -666,7 +666,7 @@ describe('an item that waits for a person', () => {
     assert.deepEqual(result.output, ['Fire', 'Frost'])
   })
 
-  test('loses its question when it leaves the list', async () => {
+  test('an item that leaves the list loses its question', async () => {
     const store = newStore()
     let list = [c1, c2]
     const source = new Task({ name: 'source', effect: 'read', run: () => list })
@@ -692,7 +692,7 @@ describe('an item that waits for a person', () => {
     assert.deepEqual((await crew.resume('w')).output, ['Ice'])
   })
 
-  test('in a nested crew is asked under the name of the item', async () => {
+  test('a question of a nested crew with forEach has the name of the item in its id', async () => {
     const store = newStore()
     const ask = new Task({ name: 'ask', effect: 'read', humanInput: true, run: ({ inputs: own }) => own['item'] ?? '' })
     const inner = new Crew({ name: 'inner', tasks: [ask] })
@@ -710,7 +710,7 @@ describe('an item that waits for a person', () => {
 })
 
 describe('a changed crew', () => {
-  test('continues the items of a renamed task', async () => {
+  test('a changed crew continues the items of a renamed task', async () => {
     const store = newStore()
     const crewOf = (name: string, was: string[], list: string[]): Crew => {
       const task = new Task({ name, was, effect: 'read', forEach: () => list, run: ({ item }) => `${name} ${item}` })
@@ -727,7 +727,7 @@ describe('a changed crew', () => {
     )
   })
 
-  test('finds the items of a completed run under the new name of their task, and calls nothing stale', async () => {
+  test('a changed crew finds the items of a completed run under the new name of their task, none stale', async () => {
     const store = newStore()
     const crewOf = (name: string, was: string[]): Crew => {
       const task = new Task({ name, was, effect: 'read', forEach: () => ['a', 'b'], run: ({ item }) => `${item}!` })
@@ -758,7 +758,7 @@ describe('a changed crew', () => {
     )
   })
 
-  test('without the task is refused with what its items have recorded', async () => {
+  test('a crew without a task whose items have records is refused, and the error lists the records', async () => {
     const store = newStore()
     await refusal(() => book({ store, script: [fails], concurrency: 1 }).crew.kickoff({ id: 'r', inputs }))
     const other = new Crew({ name: 'book', tasks: [new Task({ name: 'other', run: () => 'x' })], store })
@@ -768,7 +768,7 @@ describe('a changed crew', () => {
     assert.doesNotMatch(error.message, /chapter\[c1\]/)
   })
 
-  test('that executes the items otherwise is refused for an item in progress', async () => {
+  test('a crew whose agent replaces the function of a task is refused while an item is in progress', async () => {
     const store = newStore()
     const reviewed = (run: boolean): Crew => {
       const common = { name: 'each', humanInput: true, forEach: () => ['a'] }
@@ -789,7 +789,7 @@ describe('a changed crew', () => {
     )
   })
 
-  test('with a task where a task with forEach was is refused while the list is open, and the other way round', async () => {
+  test('a crew that adds or removes forEach of a task in progress is refused', async () => {
     const store = newStore()
     const crewOf = (each: boolean): Crew => {
       const common = { name: 'job', effect: 'read' as const, humanInput: true, run: () => 'x' }
@@ -814,17 +814,17 @@ describe('a changed crew', () => {
   })
 })
 
-describe('a task with forEach is refused when it is made', () => {
+describe('new Task and new Crew with forEach', () => {
   const each = { forEach: () => ['a'], effect: 'read', run: () => 'x' } as const
 
-  test('if its items could have the name of another task', () => {
+  test('a task with forEach is refused if its items could have the name of another task', () => {
     const crewOf = (...names: string[]) =>
       new Crew({ tasks: names.map((name, at) => new Task(at === 0 ? { ...each, name } : { name, run: () => 'x' })) })
     assert.throws(() => crewOf('a', 'a[b]'), /task a has forEach, and a name that is also the beginning of task a\[b\]/)
     assert.throws(() => crewOf('a[b]'), /task a\[b\] has forEach, and a name that contains \[/)
   })
 
-  test('if all items would write the same file, or there is a key without a list', () => {
+  test('a task with forEach and one output file for all items is refused, as is a key without forEach', () => {
     const crewOf = () => new Crew({ tasks: [new Task({ ...each, name: 'a', outputFile: 'a.md' })] })
     assert.throws(crewOf, /task a has forEach, but its outputFile is "a.md" for every item; use the item in it/)
     assert.throws(
@@ -834,8 +834,8 @@ describe('a task with forEach is refused when it is made', () => {
   })
 })
 
-describe('the items of a task', () => {
-  test('are executed beside later tasks if the task is async, and as soon as its context is ready in a parallel crew', async () => {
+describe('items of a task', () => {
+  test('items of an async task are executed beside later tasks, in sequential and parallel crews', async () => {
     for (const process of ['sequential', 'parallel'] as const) {
       const order: string[] = []
       const gate = Promise.withResolvers<void>()
@@ -873,7 +873,7 @@ describe('the items of a task', () => {
     }
   })
 
-  test('are cancelled with their run, and so are their child runs', async () => {
+  test('items and their child runs are cancelled with their run', async () => {
     const store = newStore()
     const ask = new Task({ name: 'ask', effect: 'read', humanInput: true, run: () => 'x' })
     const each = new Task({ name: 'each', crew: new Crew({ name: 'inner', tasks: [ask] }), forEach: () => ['a', 'b'] })
@@ -885,7 +885,7 @@ describe('the items of a task', () => {
     assert.equal(await store.row('w/each[b]#1'), undefined)
   })
 
-  test('are exported and imported with their run', async () => {
+  test('items are exported and imported with their run', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'r.jsonl')
     const { crew } = book()
@@ -899,7 +899,7 @@ describe('the items of a task', () => {
     assert.equal(copy.asked().length, 1)
   })
 
-  test('count for the budget of the run', async () => {
+  test('items count for the budget of the run', async () => {
     const { crew, asked } = book({ list: [c1, c2, c3], concurrency: 1, budget: { tokens: 1 } })
     const result = await crew.kickoff({ id: 'r', inputs })
     assert.deepEqual(
@@ -911,7 +911,7 @@ describe('the items of a task', () => {
     assert.equal(usage.calls, 5)
   })
 
-  test('have estimates of their own in plans, and the task itself adds none', async () => {
+  test('items have estimates of their own in plans, beside those of their task', async () => {
     const { crew } = book()
     await crew.kickoff({ id: 'r', inputs })
     const { tasks } = await crew.plan({ runId: 'r', from: 'chapter[c2]' })
@@ -927,7 +927,7 @@ describe('the items of a task', () => {
     assert.equal(whole.tasks.find(({ task }) => task === 'chapter')?.estimate?.usage.calls, 2)
   })
 
-  test('can be a thousand', async () => {
+  test('a thousand items take about two entries each', async () => {
     const list = Array.from({ length: 1_000 }, (_, index) => ({ id: `i${index}`, title: `Title ${index}` }))
     const { crew, sent } = sends({ list, effect: 'read' })
     const result = await crew.kickoff({ id: 'r' })
@@ -938,7 +938,7 @@ describe('the items of a task', () => {
 })
 
 describe('a journal edited by hand', () => {
-  test('is completed again with the same list, whichever line was removed', async () => {
+  test('a run with items completes with the same list after any line of its journal was removed by hand', async () => {
     await using folder = await temporaryFolder()
     const original = book({ store: `file:${folder.path}` as never })
     const { raw } = await original.crew.kickoff({ id: 'r', inputs })
