@@ -1,4 +1,4 @@
-// agent.kickoff is a run of its own, as durable as that of a crew.
+// agent.kickoff creates a run of its own, as durable as that of a crew.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { chatReply, openServer, sendJson } from '../../models/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { bundle } from '../../support/bundle.ts'
 
-/** An agent on a script; by default, it answers `done`. */
+/** An agent with a scripted model. Default: it answers `done`. */
 function clerk(
   script: readonly ScriptEntry[] = [{ when: 'Task:', reply: 'done' }],
   options: Partial<AgentOptions> = {},
@@ -34,7 +34,7 @@ const lookup = tool({
 })
 
 describe('the kickoff of an agent', () => {
-  test('returns the answer as a string, from a run of a crew with one task', async () => {
+  test('agent.kickoff returns the answer as a string, from a run of a crew with one task', async () => {
     const { agent, model, store } = clerk([{ when: 'Task: Say hello', reply: 'hello' }])
     const result = await agent.kickoff('Say hello', { store, id: 'r' })
     assert.equal(result.output, 'hello')
@@ -45,7 +45,7 @@ describe('the kickoff of an agent', () => {
     assert.deepEqual((await stateOf(store, 'r')).inputs, { prompt: 'Say hello' })
   })
 
-  test('returns what the schema of its output parses', async () => {
+  test('agent.kickoff returns what the output schema parses', async () => {
     const { agent, model, store } = clerk([{ when: 'Task:', reply: { day: '2020-01-02' } }])
     const output = z.object({ day: z.string().transform((day) => new Date(day)) })
     const result = await agent.kickoff('When?', { store, output })
@@ -54,7 +54,7 @@ describe('the kickoff of an agent', () => {
     assert.ok(model.calls[0]?.output)
   })
 
-  test('calls the tools of the call in place of those of the agent', async () => {
+  test('the tools of agent.kickoff replace those of the agent', async () => {
     const own = tool({ name: 'own', description: 'd', effect: 'read', input: z.object({}), run: () => 'own' })
     const script = [
       { when: 'Task:', calls: [{ tool: 'lookup', input: { word: 'fog' } }] },
@@ -65,7 +65,7 @@ describe('the kickoff of an agent', () => {
     assert.deepEqual(model.calls[0]?.tools, ['lookup'])
   })
 
-  test('leaves braces in the prompt as they are', async () => {
+  test('agent.kickoff leaves braces in the prompt as they are', async () => {
     const { agent, model, store } = clerk(undefined, { goal: 'Know {topic}' })
     const prompt = 'Explain {topic}, {{literal}}, {prompt} and ${x} in {"json": {"a": 1}}'
     await agent.kickoff(prompt, { store, inputs: { topic: 'fire' } })
@@ -73,13 +73,13 @@ describe('the kickoff of an agent', () => {
     assert.match(model.calls[0]?.instructions ?? '', /Your goal: Know fire/)
   })
 
-  test('fills the prompt into texts of the agent that use it', async () => {
+  test('agent.kickoff inserts the prompt into texts of the agent that use {prompt}', async () => {
     const { agent, model, store } = clerk(undefined, { goal: 'Answer {prompt}' })
     await agent.kickoff('Why?', { store })
     assert.match(model.calls[0]?.instructions ?? '', /Your goal: Answer Why\?/)
   })
 
-  test('is refused without an input that a text of the agent uses', async () => {
+  test('agent.kickoff is refused without an input that a text of the agent uses', async () => {
     const { agent, model, store } = clerk(undefined, { goal: 'Know {topic}' })
     const missing = await refusal(() => agent.kickoff('Why?', { store, inputs: {} }))
     assert.equal(missing.code, 'INPUT_MISSING')
@@ -89,7 +89,7 @@ describe('the kickoff of an agent', () => {
     assert.deepEqual(model.calls, [])
   })
 
-  test('returns the stored result of a completed run, and refuses another prompt for its id', async () => {
+  test('agent.kickoff returns the stored result of a completed run, and refuses another prompt for it', async () => {
     const { agent, model, store } = clerk()
     await agent.kickoff('One?', { store, id: 'r' })
     const again = await agent.kickoff('One?', { store, id: 'r' })
@@ -101,7 +101,7 @@ describe('the kickoff of an agent', () => {
     assert.equal(model.calls.length, 1)
   })
 
-  test('is continued by the same call after a crash at any append, and repeats no recorded step', async () => {
+  test('a repeated agent.kickoff continues after a crash at any append, and repeats no recorded step', async () => {
     await atEveryAppend(async (dying) => {
       const { agent, model, store } = clerk([
         { when: 'Task:', calls: [{ tool: 'lookup', input: { word: 'fog' } }] },
@@ -116,7 +116,7 @@ describe('the kickoff of an agent', () => {
     })
   })
 
-  test('waits with an open question, which the same call answers later', async () => {
+  test('agent.kickoff returns an open question, and a repeated call with onQuestion answers it', async () => {
     const input = z.object({ word: z.string() })
     const post = tool({ name: 'post', description: 'Post', approval: true, input, run: () => 'posted' })
     const { agent, store } = clerk([
@@ -130,7 +130,7 @@ describe('the kickoff of an agent', () => {
     assert.equal(String(await agent.kickoff('What is fog?', { ...options, onQuestion })), 'done')
   })
 
-  test('asks whether to continue when its budget is used up', async () => {
+  test('agent.kickoff asks whether to continue when its budget is used up', async () => {
     const { agent, model, store } = clerk(
       [
         { when: 'Task:', calls: [{ tool: 'lookup', input: { word: 'fog' } }], usage: { input: 90, output: 20 } },
@@ -142,7 +142,7 @@ describe('the kickoff of an agent', () => {
     assert.deepEqual([status, questions[0]?.kind, model.calls.length], ['suspended', 'limit', 1])
   })
 
-  test('executes nothing when its plan is refused', async () => {
+  test('agent.kickoff executes nothing when its plan is refused', async () => {
     const { agent, model, store } = clerk()
     const planned: (readonly string[])[] = []
     const onPlan = ({ execute }: { readonly execute: readonly string[] }) => planned.push(execute) > 1
@@ -150,20 +150,20 @@ describe('the kickoff of an agent', () => {
     assert.deepEqual([planned, model.calls.length], [[['answer']], 0])
   })
 
-  test('is suspended by its signal', async () => {
+  test('agent.kickoff is suspended by its signal', async () => {
     const { agent, model, store } = clerk()
     const { status } = await agent.kickoff('Why?', { store, signal: AbortSignal.abort() })
     assert.deepEqual([status, model.calls.length], ['suspended', 0])
   })
 
-  test('many times at once with one id makes one run, which the other calls follow', async () => {
+  test('concurrent calls of agent.kickoff with one id create one run and share its result', async () => {
     const { agent, model, store } = clerk()
     const calls = Array.from({ length: 5 }, () => agent.kickoff('Why?', { store, id: 'r', whenHeld: 'follow' }))
     assert.deepEqual((await Promise.all(calls)).map(String), Array(5).fill('done'))
     assert.equal(model.calls.length, 1)
   })
 
-  test('can be followed as it happens', async () => {
+  test('the run of agent.kickoff can be followed by its events', async () => {
     const { agent, store } = clerk()
     const run = await agent.kickoff('Why?', { store }).started
     const types: string[] = []
@@ -172,7 +172,7 @@ describe('the kickoff of an agent', () => {
     assert.equal(String(await run.result()), 'done')
   })
 
-  test('is there for an agent from a YAML file, too', async () => {
+  test('an agent from a YAML file has kickoff, too', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'agents.yaml')
     await writeFile(file, 'clerk:\n  role: Clerk\n  goal: Answer\n  llm: script\n')
@@ -182,7 +182,7 @@ describe('the kickoff of an agent', () => {
   })
 })
 
-describe('the kickoff of an agent is refused, with nothing stored,', () => {
+describe('a refused agent.kickoff', () => {
   for (const [prompt, words] of [
     ['', '""'],
     [' \n', '" \\n"'],
@@ -191,7 +191,7 @@ describe('the kickoff of an agent is refused, with nothing stored,', () => {
     [['a', 'b'], 'a list'],
     [{ text: 'a' }, 'an object'],
   ] as const) {
-    test(`with ${words} as the prompt`, async () => {
+    test(`agent.kickoff with ${words} as the prompt is refused, with nothing stored`, async () => {
       const { agent, store } = clerk()
       const call = agent.kickoff(prompt as never, { store })
       const error = await refusal(() => call)
@@ -217,7 +217,7 @@ describe('the kickoff of an agent is refused, with nothing stored,', () => {
     [{ inputs: { prompt: 'x' } }, 'INPUT_INVALID', /inputs\.prompt is "x"; the prompt is the first argument/],
     [null, 'OPTION_INVALID', /not null/],
   ] as const) {
-    test(`with the options ${JSON.stringify(options)}`, async () => {
+    test(`agent.kickoff with the options ${JSON.stringify(options)} is refused, with nothing stored`, async () => {
       const { agent, model, store } = clerk()
       const given = options && !('store' in options) ? { store, ...options } : options
       const error = await refusal(() => agent.kickoff('Why?', given as never))
@@ -228,7 +228,7 @@ describe('the kickoff of an agent is refused, with nothing stored,', () => {
   }
 })
 
-test('agents of every role have a crew with a name of its own', async () => {
+test('every role of an agent results in a crew name of its own', async () => {
   const long = 'x'.repeat(300)
   const roles = [
     'a/b',
@@ -270,7 +270,7 @@ describe('the kickoff of an agent within a function task', () => {
     return { crew: new Crew({ name: 'sums', tasks: [add], store, logger: { info() {}, warn() {} } }), model, store }
   }
 
-  test('is a child run in the store of its parent, which counts its usage', async () => {
+  test('agent.kickoff within a function task creates a child run, whose usage the parent counts', async () => {
     const { crew, store } = scene()
     const result = await crew.kickoff({ id: 's' })
     assert.equal(result.output, '1 + 2')
@@ -284,7 +284,7 @@ describe('the kickoff of an agent within a function task', () => {
     }
   })
 
-  test('is found again after a crash at any append, and is not paid twice', async () => {
+  test('agent.kickoff within a function task finds its run after a crash, and pays for nothing twice', async () => {
     await atEveryAppend(async (dying) => {
       const { crew, model, store } = scene()
       await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 's' }))
@@ -302,7 +302,7 @@ describe('the kickoff of an agent within a function task', () => {
   }
 })
 
-test('an agent whose process gets a SIGKILL continues by the same id in another process, and pays nothing twice', async () => {
+test('an agent killed by SIGKILL continues by its id in another process, and repeats no recorded step', async () => {
   await using folder = await temporaryFolder()
   const lastCall = Promise.withResolvers<ServerResponse>()
   const call = { id: 'c', type: 'function', function: { name: 'count', arguments: '{"of":"claims"}' } }

@@ -1,5 +1,5 @@
-// An agent in a process that may be killed: kicks it off in the given store and prints the outcome. Its tool leaves a
-// line in a file.
+// A process, possibly killed, that calls agent.kickoff with the given store and prints the outcome. The tool of the
+// agent appends a line to a file.
 import { appendFileSync } from 'node:fs'
 import { Agent, tool } from 'reprise'
 import { z } from 'zod'

@@ -64,7 +64,7 @@ async function history(count: number) {
 }
 
 describe('a backtest', () => {
-  test('over 20 runs with one changed prompt executes the task 20 times, files nothing, and leaves the runs as they were', async () => {
+  test('a backtest over 20 runs executes the task 20 times, makes no once call, and changes no run', async () => {
     const { store } = await history(22)
     const ids = Array.from({ length: 22 }, (_, n) => `claim-${n}`)
     const before = await Promise.all(ids.map((id) => bytesOf(store, id)))
@@ -76,7 +76,7 @@ describe('a backtest', () => {
     )
     assert.deepEqual(new Set(started.map(({ path }) => path)), new Set(['decide#1']))
     assert.equal(started.length, 20)
-    // look, file, answer
+    // for each: look, file, answer
     assert.equal(model.calls.length, 60)
     assert.deepEqual(filed, [])
     assert.equal(read.length, 20)
@@ -86,12 +86,12 @@ describe('a backtest', () => {
     assert.deepEqual(odd?.old.output, { claim: '21', pay: true })
     assert.deepEqual(odd?.new?.output, { claim: '21', pay: false })
     assert.deepEqual(odd?.changes, ['description changed'])
-    // equal in another order of members
+    // equal, though the members are in another order
     assert.equal(tested.cases.find(({ runId }) => runId === 'claim-20')?.equal, true)
     assert.ok(tested.usage.old.calls === 60 && tested.usage.new.calls === 60)
   })
 
-  test("isn't a run of the crew: the latest run stays the latest, and none of its outputs is reused", async () => {
+  test('a trial of a backtest is never the latest run of the crew, and its output is never reused', async () => {
     const { store } = await history(2)
     const { crew, model } = claims({ store, prompt: 'Decide kindly' })
     await crew.backtest('decide')
@@ -101,7 +101,7 @@ describe('a backtest', () => {
     assert.equal(model.calls.length - calls, 4)
   })
 
-  test('takes the results of equal calls from the record, and withholds others', async () => {
+  test('a backtest takes the results of equal calls from the record, and withholds others', async () => {
     const { store } = await history(1)
     const script: ScriptEntry[] = [
       {
@@ -125,7 +125,7 @@ describe('a backtest', () => {
     )
   })
 
-  test('continues under its id after an interruption, and pays for nothing twice', async () => {
+  test('a repeated backtest continues under its id, and pays for nothing twice', async () => {
     const { store } = await history(3)
     const failing = claims({
       store,
@@ -147,7 +147,7 @@ describe('a backtest', () => {
     )
   })
 
-  test('calls no callback, since nothing has happened', async () => {
+  test('a backtest calls no callbacks', async () => {
     const { store } = await history(1)
     const heard: string[] = []
     const { crew } = claims({ store, prompt: 'Decide kindly' })
@@ -162,7 +162,7 @@ describe('a backtest', () => {
     assert.deepEqual(heard, [])
   })
 
-  test('compares with the run that made the output, not with one that inherited it under other inputs', async () => {
+  test('a backtest compares with the run that made the output, not with one that inherited it', async () => {
     const { crew } = await history(1)
     await crew.replay('letter', { inputs: { number: 7 } })
     const tested = await crew.backtest('facts')
@@ -177,7 +177,7 @@ describe('a backtest', () => {
     })
   })
 
-  test('does not reuse the results of other code under its id', async () => {
+  test('a backtest does not reuse the results of other code under its id', async () => {
     const { store } = await history(1)
     await claims({ store, prompt: 'Decide kindly' }).crew.backtest('decide', { id: 'b' })
     const tested = await claims({ store, prompt: 'Decide kindly and soon' }).crew.backtest('decide', { id: 'b' })
@@ -188,7 +188,7 @@ describe('a backtest', () => {
     )
   })
 
-  test('that is stopped returns what it has, and the id under which it continues', async () => {
+  test('a stopped backtest returns its cases so far, and continues under its id', async () => {
     const { store } = await history(3)
     const controller = new AbortController()
     const script: ScriptEntry[] = [
@@ -209,7 +209,7 @@ describe('a backtest', () => {
     assert.ok(model.calls.length <= 6)
   })
 
-  test('skips runs without what the task needs, and repeats of one output', async () => {
+  test('a backtest skips runs without an output of the task, and runs that inherited it', async () => {
     const { store, crew } = await history(1)
     await crew.replay('letter')
     await crew.kickoff({ id: 'half', inputs: { number: 5 }, through: 'facts' })
@@ -225,7 +225,7 @@ describe('a backtest', () => {
   })
 })
 
-test('a backtest of a function that is not read expects no model calls, since its recorded result is returned', async () => {
+test('a backtest of a function task that is not `read` returns its recorded result without model calls', async () => {
   const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: 'Task:', reply: 'a note' }]) })
   const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'note', description: 'Note', agent })] })
   const run = () => inner.kickoff().then(String)
@@ -244,7 +244,7 @@ describe('a backtest of a task that would ask a person', () => {
   const answers = { onQuestion: () => ({ decision: 'approve' }) as const }
   const reply = { when: 'Task:', reply: 'a note' } as const
 
-  test('ends without a question, and counts its cost', async () => {
+  test('a backtest of a task with humanInput ends without a question, and counts the cost', async () => {
     const store = memoryStore()
     const model = scriptedModel([reply])
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -266,7 +266,7 @@ describe('a backtest of a task that would ask a person', () => {
     }
   })
 
-  test('does not make a call that needs approval', async () => {
+  test('a backtest does not make a call that needs approval', async () => {
     const store = memoryStore()
     const input = z.object({})
     let looked = 0
@@ -286,7 +286,7 @@ describe('a backtest of a task that would ask a person', () => {
     )
   })
 
-  test('fails where its budget is used up, and counts the cost until then', async () => {
+  test('a case of a backtest fails when its budget is used up, and counts the cost so far', async () => {
     const store = memoryStore()
     const input = z.object({})
     const look = tool({ name: 'look', description: 'd', effect: 'read', input, run: () => 'seen' })

@@ -1,6 +1,6 @@
-// Chains of runs, each derived from the previous one with changed code, inputs and options, by processes that die on
-// the way. They are compared with a fresh kickoff of the same code and inputs, with the plan, with the number of once
-// calls, and with the bytes of all earlier runs.
+// Chains of runs, each forked from the previous one with changed code, inputs and options, by processes that die in
+// between. Compared with a fresh kickoff of the same code and inputs, with the plan, with the number of once calls, and
+// with the bytes of all earlier runs.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -20,7 +20,7 @@ interface Definition {
   /** Null: all earlier tasks. */
   readonly context: readonly (readonly number[] | null)[]
   readonly conditions: readonly boolean[]
-  /** How many different answers a task has: with one, whatever changes comes out equal. */
+  /** Number of different answers of a task. With one, its output always comes out equal. */
   readonly answers: readonly number[]
   readonly pays: readonly boolean[]
 }
@@ -28,7 +28,7 @@ interface Definition {
 const numbers = [0, 1, 2, 3, 4]
 const pick = (text: string, of: number): number => (createHash('sha256').update(text).digest()[0] as number) % of
 
-/** A deterministic crew: the prompt of a task decides its answer. */
+/** A crew with a deterministic model: an answer depends on the prompt only. */
 function crewOf(definition: Definition, store: Store, paid: string[]) {
   const pay = tool({
     name: 'pay',
@@ -67,7 +67,7 @@ function crewOf(definition: Definition, store: Store, paid: string[]) {
       }),
     )
   }
-  // the texts of some definitions use only one
+  // declared, since the texts may use only one of them
   const inputs = z.object({ in0: z.string(), in1: z.string() })
   return new Crew({ name: 'chain', tasks, inputs, store, logger: { info() {}, warn() {} } })
 }
@@ -90,13 +90,13 @@ const changes = fc.record({
   inputs: fc.option(fc.record({ in0: fc.constantFrom('a', 'b'), in1: fc.constantFrom('a', 'b') })),
   how: fc.constantFrom('refresh', 'replay', 'descendants', 'rerun'),
   at: fc.nat(),
-  /** The append after which the process dies. Often there are not that many. */
+  /** The append at which the process dies, if there are that many. */
   dies: fc.integer({ min: 1, max: 12 }),
 })
 
 type Change = typeof changes extends fc.Arbitrary<infer T> ? T : never
 const unchanged = { texts: null, context: null, order: null, inputs: null, at: 0, dies: 1 }
-/** The replay keeps a condition's decision about other inputs, and the refresh after it must decide again. */
+/** The replay inherits a condition's decision made with other inputs; the refresh after it must decide again. */
 const keptCondition: [Definition, Change[]] = [
   {
     order: [4, 2, 1],
@@ -112,7 +112,7 @@ const keptCondition: [Definition, Change[]] = [
   ],
 ]
 
-test('a chain of derived runs equals fresh kickoffs, follows its plans, pays once, and changes no earlier run', async () => {
+test('a chain of forks equals fresh kickoffs, follows its plans, pays once, and changes no earlier run', async () => {
   await fc.assert(
     fc.asyncProperty(definitions, fc.array(changes, { minLength: 1, maxLength: 4 }), async (first, chain) => {
       const store = memoryStore()
@@ -139,14 +139,14 @@ test('a chain of derived runs equals fresh kickoffs, follows its plans, pays onc
         const wish = wishes[how] ?? {}
         const plan = await crewOf(definition, store, paid).plan({ inputs, ...wish })
         let appends = 0
-        // not inside a call: its outcome would be unknown, and a person would be asked
+        // not at tool.called: the call would be in doubt, and a person would be asked
         const dies = (types: readonly string[]): boolean => !types.includes('tool.called') && ++appends === change.dies
         const call = { id: `r${index + 1}`, inputs, ...wish }
         await crewOf(definition, dyingStore(store, dies), paid)
           .fork(call)
           .catch((error: unknown) => assert.match(String(error), /the process is dead/))
         let result = await crewOf(definition, store, paid).fork(call)
-        // a payment of a new task may be the payment of a removed task
+        // a payment of a new task may repeat that of a removed task, so a person is asked
         while (result.status === 'suspended') {
           const [question] = result.questions
           assert.ok(question?.kind === 'call' && question.earlier.length > 0)

@@ -1,4 +1,4 @@
-// A crew of six tasks, four of them in a diamond, whose texts and answers a test can change between two runs.
+// A crew of six tasks, four of them in a diamond. Tests can change its texts and answers between two runs.
 import { Agent, Crew, Task, type CrewOptions, type Logger } from 'reprise'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
@@ -10,12 +10,12 @@ type Name = (typeof taskNames)[number]
 
 export interface DiamondOptions {
   readonly store?: Store
-  /** Descriptions in place of the usual ones. */
+  /** Descriptions that replace the usual ones. */
   readonly texts?: { readonly [K in Name]?: string }
-  /** What tasks answer; else `<name>` alone. */
+  /** Answers of the tasks. Default: the name of the task. */
   readonly answers?: { readonly [K in Name]?: string }
   readonly more?: Partial<CrewOptions>
-  /** Answers before all others. */
+  /** Script entries that are tried before those of the tasks. */
   readonly script?: readonly ScriptEntry[]
 }
 
@@ -28,7 +28,7 @@ const usual = {
   end: 'End for {reader}',
 }
 
-/** start → left, right → join → end; side has no context and end sees it too. */
+/** start → left, right → join → end. `side` has no context; `end` has `join` and `side`. */
 export function diamond({ store = memoryStore(), texts, answers, more, script = [] }: DiamondOptions = {}) {
   const described: Record<Name, string> = { ...usual, ...texts }
   const entries = taskNames.map((name) => ({
@@ -53,7 +53,7 @@ export function diamond({ store = memoryStore(), texts, answers, more, script = 
   return { crew, model, store, warnings, tasks: { start, left, right, side, join, end } }
 }
 
-/** The names of the tasks that a model was asked about, in order. */
+/** The tasks of the model calls, in order. */
 export function asked(model: ScriptedModel, since = 0): string[] {
   return model.calls.slice(since).map(({ lastMessage }) => {
     const text = /Task: (.*)/.exec(lastMessage)?.[1] ?? ''
@@ -61,7 +61,7 @@ export function asked(model: ScriptedModel, since = 0): string[] {
   })
 }
 
-/** Every byte of a run. */
+/** The journal of a run, as text. */
 export async function bytesOf(store: Store, run: string): Promise<string> {
   const lines: string[] = []
   for await (const { bytes } of store.read(run)) lines.push(Buffer.from(bytes).toString())

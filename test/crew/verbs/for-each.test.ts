@@ -1,4 +1,4 @@
-// kickoffForEach: one run for each of many inputs.
+// kickoffForEach: one run per element of a list of inputs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
@@ -18,7 +18,7 @@ function topics(script: readonly ScriptEntry[] = [], store = memoryStore()) {
   return { crew: new Crew({ name: 'topics', tasks: [write], store }), model, store }
 }
 
-test('kickoffForEach makes a run for each inputs, keeps all of them, and returns them in the order of the inputs', async () => {
+test('kickoffForEach creates a run for each inputs, and returns the results in their order', async () => {
   const { crew } = topics()
   const results = await crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], {
     concurrency: 2,
@@ -42,7 +42,7 @@ test('kickoffForEach fails no other run when one fails, and returns the failure 
   )
   assert.match(String(results[1]), /no power.*crew\.run\('night-2'\)\.resume\(\)/)
   assert.ok(results[1]?.status === 'failed' && results[1].error.code === 'MODEL_FAILED')
-  // the same call again executes the rest, and pays for no finished run
+  // the repeated call executes the rest, and pays for no completed run
   const later = topics([], store)
   const again = await later.crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], {
     id: 'night',
@@ -51,7 +51,7 @@ test('kickoffForEach fails no other run when one fails, and returns the failure 
   assert.equal(later.model.calls.length, 1)
 })
 
-test('kickoffForEach of a verbose crew prints each run that ends, and how it ended', async () => {
+test('kickoffForEach of a verbose crew logs the outcome of each run', async () => {
   const said: string[] = []
   const logger = { info: (line: string) => void said.push(line), warn() {} }
   const { crew } = topics([{ when: 'about water', error: 'no power' }])
@@ -125,7 +125,7 @@ test('kickoffForEach suspends the active runs on a signal and leaves the rest fo
   assert.deepEqual(again.map(String), ['on air', 'on fire', 'on water'])
 })
 
-test('kickoffForEach reports each result as soon as its run has ended, and names elements by nameOf', async () => {
+test('kickoffForEach reports each result when its run has ended, and names inputs in errors by nameOf', async () => {
   const { crew } = topics([{ when: 'about water', error: 'no power' }])
   const ended: string[] = []
   const onResult = ({ status }: { status: string }, index: number): void => void ended.push(`${index} ${status}`)
@@ -138,7 +138,7 @@ test('kickoffForEach reports each result as soon as its run has ended, and names
   )
 })
 
-test('kickoffForEach whose onResult throws starts no further run, and rejects when those in progress have ended', async () => {
+test('kickoffForEach whose onResult throws starts no further run, and rejects after those in progress', async () => {
   const { crew } = topics()
   const onResult = (): never => {
     throw new Error('the disk is full')

@@ -1,4 +1,4 @@
-// Derived runs: with other inputs, a person's outputs, or changed code. Their parents are only read.
+// Forks, replays and refreshes: with other inputs, edited outputs or changed code. Parents are never changed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { isFull } from '../../support/full.ts'
 import { asked, bytesOf, diamond, diamondInputs as inputs } from './diamond.ts'
 
 describe('replay', () => {
-  test('executes only what depends on the task on request', async () => {
+  test('a replay with only: descendants executes the task and what depends on it', async () => {
     const { crew, model } = diamond({ answers: { left: 'left' } })
     await crew.kickoff({ id: 'first', inputs })
     const other = diamond({ store: crew.store as never, answers: { left: 'new left', join: 'new join' } })
@@ -21,14 +21,14 @@ describe('replay', () => {
     assert.equal(model.calls.length, 6)
   })
 
-  test('executes everything after the task by default, whatever comes out equal', async () => {
+  test('a replay executes the task and all later tasks by default, even if outputs come out equal', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.replay('right')
     assert.deepEqual(asked(model, 6), ['right', 'side', 'join', 'end'])
   })
 
-  test("three times in a row starts from the last one's run", async () => {
+  test('a replay starts from the latest run, which may be a replay', async () => {
     const store = memoryStore()
     const runs = [(await diamond({ store }).crew.kickoff({ inputs })).runId]
     for (const word of ['one', 'two', 'three']) {
@@ -43,7 +43,7 @@ describe('replay', () => {
     }
   })
 
-  test('under a given id is made once: the same call later returns its result', async () => {
+  test('a replay with an id is made once: the same call later returns its result', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     await crew.replay('end', { id: 'mine' })
@@ -73,10 +73,10 @@ describe('replay', () => {
   })
 })
 
-describe('new inputs over outputs made from old ones', () => {
+describe('inputs of a fork that differ from those of inherited outputs', () => {
   const topic = { topic: 'fire' }
 
-  test('are kept by a replay, and reported in the result, the log and the journal', async () => {
+  test('a replay with new inputs keeps stale outputs, and reports them in result, log and journal', async () => {
     const { crew, store, warnings } = diamond()
     await crew.kickoff({ inputs })
     const again = await crew.replay('end', { inputs: topic })
@@ -89,7 +89,7 @@ describe('new inputs over outputs made from old ones', () => {
     assert.equal(planned?.action, 'inherit')
   })
 
-  test('are refused before any model call on request, and nothing is written', async () => {
+  test('with stale: refuse, a replay with new inputs is refused before any model call', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     await assert.rejects(crew.replay('end', { inputs: topic, stale: 'refuse' }), {
@@ -102,18 +102,18 @@ describe('new inputs over outputs made from old ones', () => {
     assert.equal((await crew.runs().page()).length, 1)
   })
 
-  test('make just what they touch execute on request', async () => {
+  test('with stale: rerun, a replay with new inputs executes the stale tasks, too', async () => {
     const { crew, store } = diamond()
     await crew.kickoff({ inputs })
     const other = diamond({ store, answers: { start: 'fire start', left: 'fire left' } })
     const again = await other.crew.replay('end', { inputs: topic, stale: 'rerun' })
-    // right saw another start and came out equal; side does not depend on any of it
+    // right received another start and came out equal; side depends on neither
     assert.deepEqual(asked(other.model), ['start', 'left', 'right', 'join', 'end'])
     assert.equal(again.task('side').status, 'inherited')
     assert.deepEqual(again.stale, [])
   })
 
-  test('make a fork execute what they reach, and no more', async () => {
+  test('a fork with new inputs executes only the tasks that depend on them', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     const again = await crew.fork({ inputs: { reader: 'Bob' } })
@@ -122,7 +122,7 @@ describe('new inputs over outputs made from old ones', () => {
   })
 })
 
-test('a task has the description that its output was made with, after new inputs and new code', async () => {
+test('an inherited task keeps the description that its output was made with', async () => {
   const store = memoryStore()
   const crew = (verb: string) => {
     const fetch = new Task({ name: 'fetch', description: `${verb} {topic}`, run: () => 'facts' })
@@ -137,7 +137,7 @@ test('a task has the description that its output was made with, after new inputs
 })
 
 describe('fork', () => {
-  test('replaces an output with a person’s and executes what depends on it', async () => {
+  test('a fork replaces an output with an edited one and executes what depends on it', async () => {
     const { crew, model, store } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     const before = await bytesOf(store, 'first')
@@ -150,7 +150,7 @@ describe('fork', () => {
     assert.equal(await bytesOf(store, 'first'), before)
   })
 
-  test('keeps a person’s output in derived runs until its task is executed', async () => {
+  test('forks of a fork keep an edited output until its task is executed', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.fork({ outputs: { left: 'my left' } })
@@ -162,7 +162,7 @@ describe('fork', () => {
     assert.equal(replayed.task('left').raw, 'left')
   })
 
-  test('makes no run for a refresh with nothing stale, which returns the old one unless it has an id', async () => {
+  test('a refresh with nothing stale creates no run and returns the old one, unless it has an id', async () => {
     const { crew, model, store } = diamond()
     const first = await crew.kickoff({ id: 'first', inputs })
     const plans: unknown[] = []
@@ -177,7 +177,7 @@ describe('fork', () => {
     assert.equal((await crew.refresh({ runId: 'first', inputs: { topic: 'fire' } })).runId === 'first', false)
   })
 
-  test('makes a run for a refresh of an unfinished run, or of other tasks than the crew has', async () => {
+  test('a refresh of an unfinished run, or with other tasks, creates a run even if nothing is stale', async () => {
     const { crew, store } = diamond()
     await crew.kickoff({ id: 'half', inputs, through: 'join' })
     assert.notEqual((await crew.refresh({ runId: 'half' })).runId, 'half')
@@ -188,7 +188,7 @@ describe('fork', () => {
     assert.ok(made.tasks.every(({ status }) => status === 'inherited'))
   })
 
-  test('executes a task whose stored output no longer fits its schema', async () => {
+  test('a fork executes a task whose stored output no longer fits its schema', async () => {
     const store = memoryStore()
     const crew = (schema: z.ZodType, reply: object) => {
       const model = scriptedModel([
@@ -207,7 +207,7 @@ describe('fork', () => {
     assert.deepEqual((await later.replay('note')).task('facts').output, { a: 'x', b: 1 })
   })
 
-  test('of a replay does not repeat a once call, except with effects again', async () => {
+  test('a fork of a replay does not repeat a once call, except with effects: again', async () => {
     const filed: string[] = []
     const file = tool({
       name: 'file_claim',
@@ -231,7 +231,7 @@ describe('fork', () => {
     const crew = new Crew({ name: 'c', tasks, store: memoryStore() })
     await crew.kickoff()
     const first = await crew.replay('file')
-    // a fork of the replay of the run that made the call
+    // the call was made by the parent of the replay
     const second = await crew.fork({ runId: first.runId, from: 'file' })
     assert.deepEqual([first.task('file').raw, second.task('file').raw], ['filed 1', 'filed 1'])
     assert.equal(filed.length, 1)
@@ -240,8 +240,8 @@ describe('fork', () => {
   })
 })
 
-describe('once calls', () => {
-  /** a → pay, which pays. */
+describe('once calls of forked runs', () => {
+  /** Two tasks: a, then pay, which calls the tool. */
   function paying(store: ReturnType<typeof memoryStore>, text = 'A', effect: 'once' | 'idempotent' = 'once') {
     const keys: string[] = []
     const pay = tool({
@@ -266,7 +266,7 @@ describe('once calls', () => {
     return { crew: new Crew({ name: 'c', tasks, store, logger }), keys, warnings }
   }
 
-  test('are remembered by a run that was to repeat them and did not: after an interruption, and before its end', async () => {
+  test('a once call is remembered by a run that was to repeat it but has not yet', async () => {
     for (const through of [undefined, 'a']) {
       const store = memoryStore()
       await paying(store).crew.kickoff({ id: 'one' })
@@ -277,7 +277,7 @@ describe('once calls', () => {
     }
   })
 
-  test('have the same key in derived runs, for the service to recognise, unless they are repeated', async () => {
+  test('a call has the same idempotency key in forked runs, except with effects: again', async () => {
     const { crew, keys } = paying(memoryStore(), 'A', 'idempotent')
     await crew.kickoff()
     await crew.replay('pay')
@@ -288,7 +288,7 @@ describe('once calls', () => {
     assert.equal(new Set(keys).size, 2)
   })
 
-  test('cause a warning if their task has another name', async () => {
+  test('the plan of a crew that renamed a task with a once call lists the task as orphaned', async () => {
     const { crew, store } = { ...paying(memoryStore()), store: undefined as never }
     await crew.kickoff({ id: 'one' })
     void store
@@ -310,7 +310,7 @@ describe('once calls', () => {
     assert.match(String(orphaned[1]?.holds), /1 call that must not be repeated/)
   })
 
-  test('are not made by a second run while the first may still make them: the latest run must rest, or be named', async () => {
+  test('a fork of the latest run is refused while that run is being executed', async () => {
     const store = memoryStore()
     const { crew } = diamond({ store })
     const { promise: hanging, resolve: go } = Promise.withResolvers<void>()
@@ -325,7 +325,7 @@ describe('once calls', () => {
 })
 
 describe('a call with a wrong argument', () => {
-  test('names it and says what to do, and makes no run', async () => {
+  test('a call with a wrong argument names the argument and the remedy, and creates no run', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     const refused = async (call: () => Promise<unknown>, code: string, message: RegExp) =>
@@ -368,7 +368,7 @@ describe('a call with a wrong argument', () => {
   })
 })
 
-test('inserting, removing, renaming and reordering tasks never puts an output onto another task', async () => {
+test('inserted, removed, renamed and reordered tasks never get the output of another task', async () => {
   const model = scriptedModel([{ when: 'Task:', reply: (text) => `made by ${/Task: (\w+)/.exec(text)?.[1]}` }])
   const agent = new Agent({ role: 'A', goal: 'g', model })
   const crewOf = (names: readonly string[], store: ReturnType<typeof memoryStore>) =>
@@ -400,7 +400,7 @@ test('inserting, removing, renaming and reordering tasks never puts an output on
               : await crew.resume('r', { removed })
         assert.deepEqual(
           result.tasks.map(({ name, raw }) => [name, raw]),
-          // a completed run is not continued: it has no output for a task that it never had
+          // a completed run isn't continued, so it has no output for tasks added later
           now.map((name) => [
             name,
             how === 'resume' && through === old.at(-1) && !old.includes(name) ? '' : `made by ${name}`,

@@ -9,7 +9,7 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { newStore, stateOf } from '../../engine/support.ts'
 import { isFull } from '../../support/full.ts'
 
-/** A task whose tool returns the text that often, and a task after it. */
+/** A task whose tool returns the text `times` times, and a task after it. */
 function reading(text: string, times = 3) {
   const read = tool({
     name: 'read',
@@ -43,7 +43,7 @@ test('a completed run of 150 MB is replayed, and its inherited task has the whol
   assert.ok(JSON.stringify(messages).length > 150_000_000)
 })
 
-test('a task inherits its output without a conversation that is too long for an entry', async () => {
+test('a conversation that is too long for an entry is not inherited with the output', async () => {
   const { crew, store } = reading('x'.repeat(10_000))
   await crew.kickoff({ id: 'r' })
   const state = await stateOf(store, 'r')
@@ -52,7 +52,7 @@ test('a task inherits its output without a conversation that is too long for an 
   assert.equal(conversationFor(state, task, new Map(), 30_000), undefined)
 })
 
-test('no stored value of a replay is as long as a conversation of many messages', async () => {
+test('a replay stores a long conversation in values that are each much shorter', async () => {
   const { crew, store } = reading('x'.repeat(60_000), 60)
   const longest: number[] = []
   const noting: Store = {

@@ -1,4 +1,4 @@
-// onPlan: the plan that it receives is the plan that is executed, and both come from one reading.
+// onPlan: the plan that it receives is the plan that is executed; both come from one reading of the run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Crew, Plan, RunPromise } from 'reprise'
@@ -23,7 +23,7 @@ for (const [verb, call] of Object.entries(verbs)) {
       return { ...made, crew: made.crew as Crew, calls: made.model.calls.length }
     }
 
-    test('sees what is executed then', async () => {
+    test(`onPlan of ${verb} receives the plan that is executed`, async () => {
       const { crew, model, calls } = await scene()
       const plans: Plan[] = []
       await call(crew, (plan) => plans.push(plan) > 0)
@@ -31,7 +31,7 @@ for (const [verb, call] of Object.entries(verbs)) {
       assert.deepEqual(asked(model, calls), plans[0]?.execute)
     })
 
-    test('that refuses leaves everything as it was', async () => {
+    test(`onPlan of ${verb} that returns false changes nothing`, async () => {
       const { crew, model, calls } = await scene()
       const before = await crew.runs().page()
       await assert.rejects(
@@ -40,11 +40,11 @@ for (const [verb, call] of Object.entries(verbs)) {
       )
       assert.deepEqual(await crew.runs().page(), before)
       assert.equal(model.calls.length, calls)
-      // the refused plan holds no lease on the run
+      // the refused call has not kept the lease
       assert.equal((await crew.run('half').resume()).status, 'completed')
     })
 
-    test('that returns neither yes nor no is reported', async () => {
+    test(`onPlan of ${verb} that returns no boolean is refused`, async () => {
       const { crew } = await scene()
       await assert.rejects(
         call(crew, () => undefined as never),
@@ -54,7 +54,7 @@ for (const [verb, call] of Object.entries(verbs)) {
   })
 }
 
-test('a plan that was overtaken during its review is shown again', async () => {
+test('a plan that became outdated during its review is passed to onPlan again', async () => {
   const { crew } = diamond()
   await crew.kickoff({ id: 'half', inputs, through: 'left' })
   const plans: (readonly string[])[] = []
@@ -79,7 +79,7 @@ test('a plan, a replay, a fork, a refresh and a resume read each run once', asyn
       if (typeof member !== 'function') return member
       if (key !== 'read') return member.bind(target) as unknown
       return (run: string, after?: number) => {
-        // whether anything came since is not a reading of the run
+        // checking for new entries doesn't count as reading the run
         if (after === undefined) reads.push(run)
         return target.read(run, after)
       }

@@ -1,4 +1,4 @@
-// Plans: what would be executed and why, its estimated cost, and that the execution does exactly that.
+// Plans: what would be executed and why, its estimated cost, and that the execution follows it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Plan, type RunResult } from 'reprise'
@@ -11,14 +11,14 @@ const actions = (plan: Plan): string[] => plan.tasks.map(({ task, action }) => `
 const statuses = (result: RunResult): string[] => result.tasks.map(({ name, status }) => `${name} ${status}`)
 const reasonsOf = (plan: Plan, name: string) => plan.tasks.find(({ task }) => task === name)
 
-describe('a changed prompt in a diamond of six tasks', () => {
+describe('a changed prompt of a task in the diamond', () => {
   async function changed(answers?: { left: string; join?: string }) {
     const first = diamond()
     await first.crew.kickoff({ id: 'first', inputs })
     return diamond({ store: first.store, texts: { left: 'Go left, slowly' }, ...(answers ? { answers } : {}) })
   }
 
-  test('is planned as exactly that task and its descendants, with the changed field', async () => {
+  test('a changed prompt is planned as its task and the descendants, with the changed field', async () => {
     const { crew, model } = await changed()
     const plan = await crew.plan()
     assert.deepEqual(actions(plan), [
@@ -38,7 +38,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.equal(model.calls.length, 0)
   })
 
-  test('is executed by refresh, with what depends on it if its output changes', async () => {
+  test('a refresh executes the task with a changed prompt, and its descendants if its output changes', async () => {
     const { crew, model } = await changed({ left: 'left, but slowly', join: 'another join' })
     const fresh = await crew.refresh()
     assert.deepEqual(asked(model), ['left', 'join', 'end'])
@@ -53,7 +53,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.deepEqual(fresh.stale, [])
   })
 
-  test('is executed alone if its output comes out equal', async () => {
+  test('a refresh executes only the task with a changed prompt if its output comes out equal', async () => {
     const { crew, model, store } = await changed()
     const fresh = await crew.refresh()
     assert.deepEqual(asked(model), ['left'])
@@ -66,7 +66,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.deepEqual(fresh.stale, [])
   })
 
-  test('leaves nothing to do once it is refreshed, however often', async () => {
+  test('a second refresh has nothing to do', async () => {
     const { crew, model } = await changed({ left: 'left, but slowly' })
     await crew.refresh()
     const calls = model.calls.length
@@ -76,7 +76,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.equal(again.task('left').raw, 'left, but slowly')
   })
 
-  test('is decided again after a crash: offered outputs are still there, and the parent may be gone', async () => {
+  test('a resumed fork takes offered outputs even if its parent was deleted', async () => {
     const { crew, model, store } = await changed()
     const stopped = await crew.fork({ id: 'half', through: 'left' })
     assert.equal(stopped.status, 'suspended')
@@ -87,7 +87,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.equal(String(whole), 'end')
   })
 
-  test('has its descendant executed after all if a person has it executed again', async () => {
+  test('a resumed fork executes a task that a person has invalidated, although its offer holds', async () => {
     const { crew, model } = await changed()
     await crew.fork({ id: 'half', through: 'left' })
     await crew.run('half').invalidate('join')
@@ -100,7 +100,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
 describe('the estimates of a plan', () => {
   const prices = { 'scripted/script': { input: 1000, output: 10_000 } }
 
-  test('are unknown for a task that was never executed, and so is the sum, not 0', async () => {
+  test('the estimate of a task that was never executed is unknown, and so is the sum', async () => {
     const { crew } = diamond({ more: { prices } })
     const plan = await crew.plan({ inputs })
     assert.equal(plan.of, 'kickoff')
@@ -111,7 +111,7 @@ describe('the estimates of a plan', () => {
     assert.match(String(plan), /unknown, never completed before/)
   })
 
-  test('are the medians of earlier runs, shown beside the actual cost in the end', async () => {
+  test('an estimate is the median of earlier runs, and is shown beside the actual cost', async () => {
     const store = memoryStore()
     for (const input of [100, 900, 300]) {
       const script = [{ when: 'Task: Stay aside', reply: 'side', usage: { input, output: 10 } }]
@@ -129,18 +129,18 @@ describe('the estimates of a plan', () => {
     assert.deepEqual(outcome?.estimate, planned?.estimate)
     assert.deepEqual(outcome?.actual, { usage: { calls: 1, input: 500, output: 20 }, cost: 0.7 })
     assert.equal(result.plan?.find(({ task }) => task === 'end')?.outcome, 'inherited')
-    // read back by anyone, later
+    // also read from the journal later
     assert.deepEqual((await crew.run(result.runId).view()).plan, result.plan)
   })
 
-  test('include the cost of an output that the newest runs only inherited', async () => {
+  test('an estimate includes the cost of an output that the newest runs only inherited', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     for (let times = 0; times < 20; times++) await crew.replay('end')
     assert.equal((await crew.plan({ from: 'start' })).tasks[0]?.estimate?.usage.input, 100)
   })
 
-  /** fetch (a function) → note (an agent) → pack (a crew of a function). */
+  /** fetch (a function) → note (an agent) → pack (a nested crew with a function). */
   function withFunctions(version?: string) {
     const store = newStore()
     const model = scriptedModel([{ when: 'Task: Note', reply: 'noted', usage: { input: 100, output: 10 } }])
@@ -153,7 +153,7 @@ describe('the estimates of a plan', () => {
     return new Crew({ name: 'reports', tasks: [fetch, note, pack], store, prices })
   }
 
-  test('for functions, and for crews of functions, are their earlier costs', async () => {
+  test('estimates of functions and of crews of functions are their earlier costs', async () => {
     const crew = withFunctions()
     assert.deepEqual((await crew.plan()).estimate.unknown, ['fetch', 'note', 'pack'])
     assert.match(String(await crew.plan()), /fetch .*; tokens and cost unknown, never completed before\n/)
@@ -167,12 +167,12 @@ describe('the estimates of a plan', () => {
     assert.deepEqual(plan.estimate, { usage: { calls: 1, input: 100, output: 10 }, cost: 0.2, unknown: [] })
     assert.match(String(plan), /fetch .*; no model calls before \(median of 1\)\n/)
     assert.match(String(await crew.plan({ from: 'pack' })), /^Expected: no model calls, as before$/m)
-    // it is journaled with the run, and read back
+    // also read from the journal later
     const { runId } = await crew.replay('fetch')
     assert.deepEqual((await crew.run(runId).view()).plan?.[0]?.estimate, none)
   })
 
-  test('name the functions whose changes would go unnoticed: those without a version that are not executed', async () => {
+  test('a plan warns about functions without a version that are not executed', async () => {
     const crew = withFunctions()
     await crew.kickoff()
     const unseen = async (from: string) => (await crew.plan({ from })).warnings
@@ -189,7 +189,7 @@ describe('the estimates of a plan', () => {
     assert.deepEqual((await versioned.plan({ of: 'fork' })).warnings, [])
   })
 
-  test('for a model without a price have tokens and no cost', async () => {
+  test('the estimate of a model without a price has tokens and no cost', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     const plan = await crew.plan({ from: 'end' })
@@ -200,7 +200,7 @@ describe('the estimates of a plan', () => {
 })
 
 describe('a plan', () => {
-  test('of a resume lists what exists, what continues after which step, and what starts over', async () => {
+  test('the plan of a resume lists completed tasks, tasks that continue, and tasks that start again', async () => {
     const { crew, store } = diamond({ script: [{ when: 'Task: Join', error: 'no power' }] })
     await assert.rejects(crew.kickoff({ id: 'r', inputs }))
     const plan = await crew.plan({ of: 'resume' })
@@ -211,7 +211,7 @@ describe('a plan', () => {
     assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts again', 'description changed'])
   })
 
-  test('of a resume names the run with which a nested crew continues', async () => {
+  test('the plan of a resume names the child run that a nested crew continues', async () => {
     const model = scriptedModel([{ when: 'Task: Look', reply: 'seen' }])
     const agent = new Agent({ role: 'Clerk', goal: 'g', model })
     const look = new Task({ name: 'look', description: 'Look', agent })
@@ -223,7 +223,7 @@ describe('a plan', () => {
     assert.deepEqual(reasonsOf(plan, 'work')?.reasons, ['it continues its child run r/work#1'])
   })
 
-  test('of a resume matches the resume: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {
+  test('the plan of a resume matches the resume: offers that hold, missing inputs, cancelled runs', async () => {
     const first = diamond()
     await first.crew.kickoff({ inputs })
     const { crew, model, store } = diamond({ store: first.store, texts: { left: 'Go left, slowly' } })
@@ -239,7 +239,7 @@ describe('a plan', () => {
     await assert.rejects(crew.plan({ of: 'resume', runId: 'gone' }), { code: 'RUN_CANCELLED' })
   })
 
-  test('treats an upstream task without an output as one that may return the same', async () => {
+  test('a plan assumes that an invalidated task may return an equal output', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ id: 'r', inputs, through: 'join' })
     await crew.run('r').invalidate('start')
@@ -250,7 +250,7 @@ describe('a plan', () => {
     assert.deepEqual(asked(model, calls), ['start', 'end'])
   })
 
-  test('of a run that stops after a task counts only up to there', async () => {
+  test('the plan of a run with `through` counts only tasks up to there', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     const plan = await crew.plan({ from: 'left', through: 'left' })
@@ -259,14 +259,14 @@ describe('a plan', () => {
     assert.match(reasonsOf(plan, 'join')?.reasons.at(-1) ?? '', /the run stops after left/)
   })
 
-  test('writes nothing', async () => {
+  test('a plan writes nothing', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     for (const kind of ['fork', 'kickoff'] as const) await crew.plan({ of: kind, inputs })
     assert.equal((await crew.runs().page()).length, 1)
   })
 
-  test('refuses what the call itself would refuse', async () => {
+  test('a plan refuses what the call itself would refuse', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     await assert.rejects(crew.plan({ only: 'descendants' }), { code: 'OPTION_INVALID', message: /give from/ })
@@ -283,7 +283,7 @@ describe('a plan', () => {
   })
 })
 
-test('names in a replay what happens to a once function', async () => {
+test('the plan of a replay tells what happens to a once function', async () => {
   let calls = 0
   const get = new Task({ name: 'get', effect: 'read', run: ({ inputs: given }) => `got ${JSON.stringify(given)}` })
   const file = new Task({ name: 'file', version: '1', run: () => `filed ${++calls}` })

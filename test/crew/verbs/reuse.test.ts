@@ -1,4 +1,4 @@
-// Reuse: outputs that any run of the crew made from the same inputs are taken instead of being made again.
+// Reuse: a kickoff takes outputs that any run of the crew made from the same inputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -8,7 +8,7 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
 
 describe('a kickoff that reuses outputs', () => {
-  test('executes nothing that some run of the crew made from the same inputs', async () => {
+  test('a kickoff with reuse executes no task that a run of the crew executed with the same inputs', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.kickoff({ inputs: { ...inputs, topic: 'fire' } })
@@ -20,14 +20,14 @@ describe('a kickoff that reuses outputs', () => {
     assert.equal(String(again), 'end')
   })
 
-  test('executes what was made from other inputs, and reuses what follows if it comes out equal', async () => {
+  test('a kickoff with reuse executes tasks with other inputs, and reuses tasks after them if equal', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.kickoff({ inputs: { ...inputs, topic: 'fire' }, reuse: true })
     assert.deepEqual(asked(model, 6), ['start'])
   })
 
-  test('plans what exists, and what is only known later', async () => {
+  test('the plan of a kickoff with reuse lists outputs that exist, and those that are known only later', async () => {
     const { crew } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     const plan = await crew.plan({ of: 'kickoff', inputs: { ...inputs, topic: 'fire' }, reuse: true })
@@ -41,7 +41,7 @@ describe('a kickoff that reuses outputs', () => {
     assert.match(plan.tasks[1]?.reasons[0] ?? '', /is known when start is done/)
   })
 
-  test('makes again what a once call made, of the agent, a coworker or a crew', async () => {
+  test('a kickoff with reuse executes tasks with a once call again: of an agent, a coworker or a crew', async () => {
     let paid = 0
     const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => ++paid })
     const delegate = { tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Pay', context: '' } }
@@ -67,7 +67,7 @@ describe('a kickoff that reuses outputs', () => {
     }
   })
 
-  test('takes no output older than the limit', async () => {
+  test('a kickoff with reuse takes no output older than the limit', async () => {
     let clock = Date.now() - 7_200_000
     const { crew, model } = diamond({ store: memoryStore({ now: () => clock }) })
     await crew.kickoff({ inputs })
@@ -83,7 +83,7 @@ describe('a kickoff that reuses outputs', () => {
     })
   })
 
-  test('continues to reuse after a pause, and no longer needs the run that it took from', async () => {
+  test('a resumed kickoff with reuse continues to reuse, and keeps its outputs if their run is deleted', async () => {
     const { crew, model, store } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     await crew.kickoff({ id: 'second', inputs, reuse: true, through: 'left' })
@@ -93,7 +93,7 @@ describe('a kickoff that reuses outputs', () => {
     assert.equal(String(await crew.kickoff({ id: 'second' })), String(whole))
   })
 
-  test('executes a task that a person has executed again', async () => {
+  test('a kickoff with reuse executes a task that a person has invalidated', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.kickoff({ id: 'second', inputs, reuse: true, through: 'left' })
@@ -103,7 +103,7 @@ describe('a kickoff that reuses outputs', () => {
     assert.deepEqual(asked(model, calls), ['start'])
   })
 
-  test('takes no person’s value, no output of another crew, and none with a once call', async () => {
+  test('a kickoff with reuse takes no edited output, none of another crew, and none with a once call', async () => {
     const store = memoryStore()
     const { crew } = diamond({ store })
     await crew.kickoff({ id: 'first', inputs, through: 'start' })

@@ -1,4 +1,4 @@
-// A kickoff with the id of an active run and `whenHeld: 'follow'` waits for its holder, repeats nothing, and continues
+// A kickoff with the id of an active run and `whenHeld: 'follow'` waits for the holder, repeats nothing, and continues
 // the run if it is released.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ const quiet: Logger = { info: () => {}, warn: () => {} }
 const inputs = { topic: 'water' }
 const follow = { id: 'r', inputs, whenHeld: 'follow' } as const
 
-/** A crew whose first task waits where the test has it wait. */
+/** A crew whose first task waits until the test opens the gate. */
 function waiting({ store = newStore(), fail = false, ask = false } = {}) {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const { promise: working, resolve: works } = Promise.withResolvers<void>()
@@ -33,11 +33,11 @@ function waiting({ store = newStore(), fail = false, ask = false } = {}) {
   return { crew, store, open, working, calls: () => calls }
 }
 
-/** Some process on another machine. */
+/** A process on another machine. */
 const elsewhere: Owner = { host: 'box1.example', pid: 4242, start: '1', boot: 'b1', instance: 'i1' }
 
 describe('a kickoff that follows', () => {
-  test('lets the other call of this process take the lease, however slow its store is', async () => {
+  test('whenHeld: follow lets another call of this process take the lease, even if the store is slow', async () => {
     const inner = newStore()
     let looks = 0
     const store: Store = {
@@ -58,7 +58,7 @@ describe('a kickoff that follows', () => {
     assert.deepEqual([results.map(({ status }) => status), calls()], [['completed', 'completed', 'completed'], 1])
   })
 
-  test('returns the result of the run that another call executes, and executes nothing itself', async () => {
+  test('whenHeld: follow returns the result of the run that another call executes, and executes nothing', async () => {
     const { crew, store, open, calls } = waiting()
     const one = crew.kickoff({ id: 'r', inputs })
     await one.started
@@ -82,7 +82,7 @@ describe('a kickoff that follows', () => {
     assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'run.resumed').length, 0)
   })
 
-  test('many times at once with a new id creates one run, and all calls return its result', async () => {
+  test('concurrent calls with whenHeld: follow and a new id create one run, and all return its result', async () => {
     const { crew, open, calls } = waiting()
     const all = Array.from({ length: 20 }, () => crew.kickoff(follow))
     open()
@@ -91,7 +91,7 @@ describe('a kickoff that follows', () => {
     assert.equal(calls(), 1)
   })
 
-  test('is refused at once if its inputs differ from those of the run', async () => {
+  test('whenHeld: follow is refused at once if the inputs differ from those of the run', async () => {
     const { crew, open } = waiting()
     const one = await crew.kickoff({ id: 'r', inputs }).started
     await assert.rejects(crew.kickoff({ ...follow, inputs: { topic: 'fire' } }), { code: 'INPUTS_DIFFER' })
@@ -99,7 +99,7 @@ describe('a kickoff that follows', () => {
     assert.equal((await one.result()).status, 'completed')
   })
 
-  test('stops following when its signal aborts, and leaves the run alone', async () => {
+  test('whenHeld: follow stops when its signal aborts, and leaves the run alone', async () => {
     const { crew, open } = waiting()
     const one = await crew.kickoff({ id: 'r', inputs }).started
     const client = new AbortController()
@@ -114,7 +114,7 @@ describe('a kickoff that follows', () => {
     assert.equal((await run.result()).raw, 'after call 1', 'the handle waits for the executing call')
   })
 
-  test('rejects with the failure of the run, and does not retry it', async () => {
+  test('whenHeld: follow rejects with the failure of the run, and does not retry it', async () => {
     const { crew, store, open } = waiting({ fail: true })
     const one = crew.kickoff({ id: 'r', inputs })
     await one.started
@@ -125,7 +125,7 @@ describe('a kickoff that follows', () => {
     assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'run.failed').length, 1)
   })
 
-  test('returns the question at which the run stops, and continues it when called again with the answer there', async () => {
+  test('whenHeld: follow returns the question at which the run stops; a second call continues the run', async () => {
     const { crew, open, calls } = waiting({ ask: true })
     const one = await crew.kickoff({ id: 'r', inputs }).started
     const two = crew.kickoff(follow)
@@ -139,7 +139,7 @@ describe('a kickoff that follows', () => {
     assert.equal(calls(), 1)
   })
 
-  test('continues a run that was held only for a moment, for example to record an answer', async () => {
+  test('whenHeld: follow continues a run that was held only for a moment, such as to record an answer', async () => {
     const { crew, store, open } = waiting({ ask: true })
     open()
     const { questions } = await crew.kickoff({ id: 'r', inputs })
@@ -151,7 +151,7 @@ describe('a kickoff that follows', () => {
     assert.equal((await call).status, 'completed')
   })
 
-  test('takes over a run whose holder is gone without notice', async () => {
+  test('whenHeld: follow takes over a run whose holder has died', async () => {
     const { crew, store, open, working, calls } = waiting()
     const stop = new AbortController()
     const one = crew.kickoff({ id: 'r', inputs, signal: stop.signal })
@@ -167,7 +167,7 @@ describe('a kickoff that follows', () => {
     assert.equal((await run.result()).status, 'completed')
   })
 
-  test('continues a queued run, and one that its holder releases between two steps', async () => {
+  test('whenHeld: follow continues a queued run, and one that its holder releases between two steps', async () => {
     const { crew, open, working, calls } = waiting()
     await crew.enqueue({ id: 'r', inputs })
     const slice = crew.advance('r', { until: 0 })
@@ -181,14 +181,14 @@ describe('a kickoff that follows', () => {
     assert.equal((await crew.kickoff({ ...follow, id: 'r2' })).status, 'completed')
   })
 
-  test('refuses values other than refuse and follow', async () => {
+  test('whenHeld refuses values other than refuse and follow', async () => {
     const { crew } = waiting()
     const error = await refusal(() => crew.kickoff({ id: 'r', inputs, whenHeld: 'wait' as never }))
     assert.deepEqual([error.code, /whenHeld is "wait".*refuse.*follow/.test(error.message)], ['OPTION_INVALID', true])
   })
 })
 
-/** Takes the lease of an active run, as a process that sees it as abandoned. */
+/** Takes the lease of an active run, as a process that considers it abandoned. */
 async function taken(store: Store): Promise<Awaited<ReturnType<Store['acquire']>>> {
   const holder = await store.holder('r')
   assert.ok(holder)
