@@ -125,7 +125,7 @@ test('a scheduled flow is queued with the inputs that its schema has parsed', as
   assert.equal((await flow.run('nightly@2026-10-24T00:00:00Z').result()).output, 'roofs 2')
 })
 
-test('a schedule whose run was imported says that workers leave it alone', async () => {
+test('a schedule whose run was imported reports that workers leave it alone until it is requeued', async () => {
   const { store } = stopped()
   const crew = reports(store)
   await addSchedule(crew, nightly)
@@ -139,7 +139,7 @@ test('a schedule whose run was imported says that workers leave it alone', async
   assert.equal((await only(to)).problem, undefined)
 })
 
-test('times missed while no worker ran are made up by one run, that of the first of them', async () => {
+test('a schedule makes up for times missed while no worker ran by one run, for the first of them', async () => {
   const { store, to } = stopped()
   const crew = reports(store)
   await addSchedule(crew, nightly)
@@ -152,7 +152,7 @@ test('times missed while no worker ran are made up by one run, that of the first
   assert.equal((await only(runs)).next, '2026-11-11T01:00:00.000Z')
 })
 
-test('two schedules of one name are refused, also at once, and a removed name is free again', async () => {
+test('a second schedule of the same name is refused, also at once, until the first is removed', async () => {
   const { store, to } = stopped()
   const crew = reports(store)
   const runs = await openRuns(store)
@@ -171,7 +171,7 @@ test('two schedules of one name are refused, also at once, and a removed name is
   assert.equal((await store.row('nightly@2026-10-23T13:00:00Z'))?.crew, 'others')
 })
 
-test('a removed schedule queues no more runs, and those in the queue and in progress stay', async () => {
+test('a removed schedule queues no more runs, and its queued runs stay', async () => {
   const { store, to } = stopped()
   const crew = reports(store)
   const runs = await openRuns(store)
@@ -185,7 +185,7 @@ test('a removed schedule queues no more runs, and those in the queue and in prog
   await assert.rejects(runs.removeSchedule('nightly'), /no schedule nightly was added to memory:; it has none/)
 })
 
-test('a schedule that is cancelled just when its run continues as the next ends, too', async () => {
+test('a schedule whose run is cancelled just after the next run was created ends, and queues nothing', async () => {
   const { store, to } = stopped()
   const crew = reports(store)
   const { keptBy } = await addSchedule(crew, nightly)
@@ -201,7 +201,7 @@ test('a schedule that is cancelled just when its run continues as the next ends,
   assert.equal((await store.row(`${keptBy}~2`))?.status, 'completed')
 })
 
-test('a process that dies at any append of a schedule leaves one run of the time, and the schedule continues', async () => {
+test('a process that dies at any append of a schedule queues each run once, and the schedule continues', async () => {
   await atEveryAppend(async (dying) => {
     const { store: inner, to } = stopped()
     const crew = reports(inner)
@@ -222,7 +222,7 @@ test('a process that dies at any append of a schedule leaves one run of the time
   })
 })
 
-test('a worker killed right after a run is queued repeats nothing, and another continues the schedule', async () => {
+test('a worker killed right after it queued a scheduled run repeats nothing, and the schedule continues', async () => {
   await using folder = await temporaryFolder()
   const url = `sqlite:${join(folder.path, 'runs.db')}`
   const ledger = join(folder.path, 'ledger')
@@ -261,7 +261,7 @@ test('a worker killed right after a run is queued repeats nothing, and another c
   }
 })
 
-test('a schedule is kept by a worker that has no room for another run', async () => {
+test('a worker that has no room for another run still queues scheduled runs', async () => {
   const { store, to } = stopped()
   await addSchedule(reports(store), nightly)
   const { crew, hasBegun, go } = slow(store)
@@ -276,7 +276,7 @@ test('a schedule is kept by a worker that has no room for another run', async ()
   go()
 })
 
-test('a worker with a dispatcher keeps a schedule, and wakes the dispatcher for its run only', async () => {
+test('a worker with a dispatcher keeps schedules, and wakes the dispatcher only for the queued runs', async () => {
   const { store, to } = stopped()
   const crew = reports(store)
   await addSchedule(crew, nightly)
@@ -287,7 +287,7 @@ test('a worker with a dispatcher keeps a schedule, and wakes the dispatcher for 
   assert.equal(await woken.promise, 'nightly@2026-10-24T00:00:00Z')
 })
 
-test('a run gets the version of the crew in the worker that queues it, else the last one', async () => {
+test('a scheduled run has the version of the crew in the worker that queues it, else the last known one', async () => {
   const { store, to } = stopped()
   await addSchedule(reports(store, { version: '1' }), nightly)
   const at = async (day: number, crew: Crew): Promise<string | undefined> => {
@@ -303,7 +303,7 @@ test('a run gets the version of the crew in the worker that queues it, else the 
   assert.equal((await store.row('nightly@2026-10-26T01:00:00Z'))?.version, '2')
 })
 
-test('a time whose run id belongs to another crew is skipped with a word, and the schedule continues', async () => {
+test('a scheduled time whose run id belongs to another crew is skipped with an event', async () => {
   const { store, to } = stopped()
   await addSchedule(reports(store), nightly)
   await others(store).enqueue({ id: 'nightly@2026-10-24T00:00:00Z' })

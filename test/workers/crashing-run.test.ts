@@ -1,5 +1,5 @@
-// A run that ends its process each time, while other runs are in their first step: that run is given up, and the others
-// complete. The processes are simulated, so that the test's own continues (test/crash/mortal.ts).
+// A run that crashes its process at each claim, while other runs are in their first step, is given up, and the others
+// complete. The processes are simulated, so that the test's own process continues (test/crash/mortal.ts).
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'

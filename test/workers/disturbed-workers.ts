@@ -111,7 +111,7 @@ export async function disturbedWorkers({
   }
   const given = await Promise.all(fatal.map((id) => isGivenUp(store, id)))
   await store.close()
-  // without the keys, which are those of one store
+  // without the idempotency keys, which differ from store to store
   const [happened, should] = [ledger, `${ledger}-undisturbed`].map((file) =>
     linesOf(file).map((line) => line.slice(0, line.lastIndexOf(' '))),
   ) as [string[], string[]]
@@ -159,13 +159,13 @@ async function whenThere(look: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** Whether the run failed for good: no worker would claim it again. */
+/** Whether workers have given up on the run. */
 async function isGivenUp(store: Store, run: string): Promise<boolean> {
   const { state } = await readRun(store, run)
   return state.suspended?.reason === 'takeovers'
 }
 
-/** Answers for a person about calls that were interrupted again and again: the ledger says whether they happened. */
+/** Answers questions about calls in doubt, as a person would: the ledger tells whether the call happened. */
 async function settleDoubts(run: Run, ledger: string): Promise<void> {
   for (const question of (await run.view()).questions) {
     if (question.kind !== 'doubt') continue
@@ -175,7 +175,7 @@ async function settleDoubts(run: Run, ledger: string): Promise<void> {
   }
 }
 
-/** Whether the error says that an earlier answer isn't recorded yet. */
+/** Ignores the error that the question has been answered already. */
 function unlessAnswered(error: unknown): void {
   if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
 }

@@ -28,7 +28,7 @@ export interface Fleet {
   kills(): number
   /** Number of workers that a run has ended. */
   crashes(): number
-  /** While the store is away, new workers end at once, and are started again. */
+  /** Announces that the store is away, or back. Meanwhile, workers may end at once, and are started again. */
   storeIsAway(is: boolean): void
   /** Rejects when a worker ends unexpectedly. */
   untilDone(isDone: () => Promise<boolean>): Promise<void>

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Crew, Task } from 'reprise'
 import { startWorker, type WorkerEvent } from 'reprise/workers'
 
-/** The same crew in every process, apart from what it waits for. */
+/** A crew whose first task awaits `hold`. Apart from that, it is the same in every process. */
 export function holdingCrew(store: string, hold: () => Promise<unknown> = async () => {}) {
   const first = new Task({ name: 'first', effect: 'idempotent', run: async () => (await hold(), 'held') })
   const second = new Task({ name: 'second', effect: 'read', run: ({ outputs }) => `after ${JSON.stringify(outputs)}` })

@@ -91,7 +91,7 @@ function fill(file: string): void {
   }
 }
 
-/** Redis logs this and ends if it could write only a part of a line. */
+/** Resolves when the server has logged that its disk is full. `Short write` is from Redis, which then ends. */
 async function noticed(server: TestServer): Promise<void> {
   while (!/No space left on device|Short write/.test((await server.look()).log)) await wait(20)
 }

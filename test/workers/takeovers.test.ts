@@ -38,7 +38,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'postgres', 'redis')) {
   )
 
   test(
-    `what a killed worker on ${kind} had is continued, and its result given, on the same machine although its lease would last an hour`,
+    `the run of a killed worker on ${kind} is continued at once on the same machine, even under a long lease`,
     { skip },
     async () => {
       await using stage = await openStage(kind)
@@ -46,7 +46,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'postgres', 'redis')) {
       await killed.says('begun')
       killed.process.kill('SIGKILL')
       await once(killed.process, 'close')
-      // a request meanwhile waits for the next one
+      // a pending result() waits for the next worker
       const asked = stage.run.result()
       const next = stage.start({ leaseSeconds: 3_600 })
       await Promise.race([asked, next.says('begun')])

@@ -318,7 +318,7 @@ test('a worker enqueues the next run of each schedule before it is due', async (
   assert.equal((await workOnce([crew])).filter((event) => event.type === 'scheduled').length, 0)
 })
 
-test('the name of a worker is shown as the holder of its runs, and proves nothing', async () => {
+test('the name of a worker is shown as the holder of its runs, but gives no claim to them', async () => {
   const store = memoryStore()
   const { crew, hasBegun, go } = slow(store)
   const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })

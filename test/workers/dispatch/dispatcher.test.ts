@@ -50,7 +50,7 @@ test('a run queued without a dispatcher is swept to it, and records the call tha
   assert.deepEqual(resumed?.via, view.via)
 })
 
-test('a crew with a dispatcher wakes it at once, with the time of a delay, and never fails because of it', async () => {
+test('enqueue wakes the dispatcher at once, passes on a delay, and does not fail if the dispatcher does', async () => {
   const warnings: string[] = []
   const told: (readonly [string, number | undefined])[] = []
   let down = false
@@ -204,7 +204,7 @@ test('two requests for one run advance it once', async () => {
   assert.deepEqual(begun, ['a/first', 'a/second'])
 })
 
-test('dispatched runs keep to the room of the worker and to maxRuns', async () => {
+test('dispatched runs respect the concurrency of the worker and maxRuns of the crew', async () => {
   for (const limits of [{ concurrency: 2 }, { maxRuns: 2 }]) {
     const store = memoryStore()
     let now = 0
@@ -348,7 +348,7 @@ test('a worker with once ends after waking every ready run of every store, howev
   assert.deepEqual(told.toSorted(), ['claims-1', 'claims-2', 'letters-1', 'letters-2'])
 })
 
-test('a backlog is woken without listing all of it for each run', async () => {
+test('waking a backlog does not list all of it for each run', async () => {
   const store = memoryStore()
   let rows = 0
   const counting = {
@@ -366,7 +366,7 @@ test('a backlog is woken without listing all of it for each run', async () => {
   assert.ok(rows <= 600, `${rows} rows`)
 })
 
-test('once is refused with a dispatcher that calls the worker, naming both', async () => {
+test('startWorker refuses once with a dispatcher that calls the worker, and names both', async () => {
   const { dispatcher } = queue()
   await assert.rejects(startWorker([claims(memoryStore())], { dispatcher, once: true }), {
     code: 'OPTION_INVALID',

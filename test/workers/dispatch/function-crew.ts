@@ -1,6 +1,6 @@
-// The crew of functions that are killed: in each task a model calls a tool twice and then answers. The tool reads, and
-// hangs the first time that it is called for something, so that the platform kills the function in the middle of it.
-// Every call of a model is a line in a file.
+// The crew of functions that are killed: in each task, a model calls a `read` tool twice and then answers. The tool
+// hangs on its first call with each input, so that the platform kills the function during the call. Every model call
+// appends a line to a file.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -11,7 +11,7 @@ export const callsPerTask = 3
 
 export interface FunctionCrewOptions {
   readonly store: string
-  /** The folder in which it counts calls and records where it hung. */
+  /** The folder for the file of model calls, and for a mark per input of the tool. */
   readonly folder: string
   readonly tasks: number
   /** Called when the tool hangs. */

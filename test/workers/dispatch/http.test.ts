@@ -95,7 +95,7 @@ test('with a dispatcher, the handler schedules the next slice there and answers 
   )
 })
 
-test('a run held by another process is answered with a time to call again', async () => {
+test('a call for a run held by another process is answered with a time to call again', async () => {
   const { crew, hasBegun, go } = slow(memoryStore())
   const handler = advanceHandler({ crews: [crew], secret })
   const kickedOff = crew.kickoff({ id: 'r', inputs: { notes: 'x' } })
@@ -106,7 +106,7 @@ test('a run held by another process is answered with a time to call again', asyn
   await kickedOff
 })
 
-test('a run that waits or has ended is answered with 200, and a run that is due later with its time', async () => {
+test('a call for an ended run is answered with 200, and for a run due later with 503 and the delay', async () => {
   const crew = claims(memoryStore())
   const handler = advanceHandler({ crews: [crew], secret })
   await crew.kickoff({ id: 'done', inputs: { notes: 'x' } })
@@ -183,7 +183,7 @@ test('both secrets are accepted during a rotation', async () => {
   assert.equal((await said(handler(await request('done', { by: 'the new secret, also long' })))).status, 200)
 })
 
-test('missing runs and runs of other crews are refused by name', async () => {
+test('calls for missing runs and runs of other crews are refused by name', async () => {
   const store = memoryStore()
   const handler = advanceHandler({ crews: [claims(store)], secret })
   await slow(store).crew.enqueue({ id: 'other', inputs: { notes: 'x' } })
@@ -197,7 +197,7 @@ test('missing runs and runs of other crews are refused by name', async () => {
   )
 })
 
-test('a store that is away is answered with 503, and the next call opens it', async () => {
+test('a call is answered with 503 while the store is away, and the next call opens it', async () => {
   const store = memoryStore()
   let away = true
   const { RepriseError } = await import('reprise')

@@ -12,12 +12,12 @@ import { hearing } from '../worker-crews.ts'
 import { callsPerTask, functionCrew } from './function-crew.ts'
 import { startPlatform } from './platform.ts'
 
-// all of them with the full matrix: fifty kills
+// nine tasks in the full test run cause fifty kills
 const tasks = isFull ? 9 : 1
 
 for (const { kind, skip } of await kindsHere('sqlite')) {
   test(
-    `functions on ${kind} killed at their limit, before the start and after every step, make as many model calls as undisturbed ones`,
+    `functions on ${kind} killed at their limit and at every step make as many model calls as undisturbed ones`,
     { skip },
     async () => {
       await using folder = await temporaryFolder()

@@ -31,7 +31,7 @@ async function stage() {
   }
 }
 
-test('Restate pushes a run to a worker, and run and call name each other', { skip }, async () => {
+test('Restate pushes a run to a worker, and the run records the id of the call', { skip }, async () => {
   await using on = await stage()
   const { ingress } = on.restate
   const crew = on.use(claims(on.url as never, { name: 'pushed', dispatcher: restateDispatcher({ ingress }) }))

@@ -57,7 +57,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
   )
 
   test(
-    `what a job was for that ${recipe} loses is done all the same, and jobs that are done leave nothing behind`,
+    `a run whose job ${recipe} loses completes all the same, and completed jobs leave nothing behind`,
     { skip },
     async () => {
       await using there = await stage(recipe)
@@ -81,7 +81,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
   )
 
   test(
-    `${recipe} keeps a delay, hands slices on, and delivers answers, whether or not the answering process wakes it`,
+    `${recipe} keeps a delay, executes slices, and delivers answers, whichever process gives them`,
     { skip },
     async () => {
       await using there = await stage(recipe)
