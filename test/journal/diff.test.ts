@@ -38,7 +38,7 @@ const notes: ScriptEntry = { when: 'Task: Note', reply: (text) => `A note.\nOn $
 const logs: ScriptEntry = { when: 'Task: Log', reply: 'logged' }
 const standard = [lookup, facts('P-77'), notes, logs]
 
-/** Three tasks: facts (structured, with a tool), note (which is given them), log (which is given nothing). */
+/** Three tasks: facts (structured, with a tool), note (with facts as context), log (without context). */
 function claims({
   script = standard,
   goal = 'Handle claims',
@@ -75,7 +75,7 @@ function claims({
   return new Crew({ name: 'claims', tasks: [one, two, three], store, logger: { info: () => {}, warn: () => {} } })
 }
 
-/** Kicks off, and returns the state of the run even if it failed. */
+/** Kicks off a crew, and returns the state of the run even if it failed. */
 async function run(given: Given = {}, inputs = { notes: 'water' }): Promise<RunState> {
   const { runId } = await claims(given)
     .kickoff({ inputs })
@@ -83,7 +83,7 @@ async function run(given: Given = {}, inputs = { notes: 'water' }): Promise<RunS
   return stateOf(store, runId)
 }
 
-/** A state from entries: tasks without anything done, and then these. */
+/** The state of a run that created these tasks and has these entries. */
 function folded(entries: readonly NewEntry[], tasks: readonly string[] = ['job'], inputs = {}): RunState {
   const declared = tasks.map((name) => ({ name, id: name, description: `Do ${name}` }))
   const created: NewEntry = {
@@ -108,7 +108,7 @@ function folded(entries: readonly NewEntry[], tasks: readonly string[] = ['job']
   )
 }
 
-/** A task executed in one turn, with this output. */
+/** The entries of a task that was executed in one turn, with this output. */
 function executed(task: string, raw: string, structured = false): NewEntry[] {
   const request = { instructions: 'You are Worker.', message: [`Do ${task}`], tools: [], model: 'm', settings: {} }
   const reply = { startedAt: at, usage: { calls: 1, input: 1, output: 1 }, finish: 'stop' }
@@ -136,7 +136,7 @@ function taskOf(diff: RunDiff, name: string): TaskDiff {
 }
 
 describe('the diff of two runs', () => {
-  test('has the statuses that other views show', () => {
+  test('the diff of two runs has the statuses that other views show', () => {
     const stopped: NewEntry = { type: 'run.suspended', reason: 'stopped' }
     const asked: NewEntry = {
       type: 'question.asked',
@@ -149,7 +149,7 @@ describe('the diff of two runs', () => {
     assert.equal(diffRuns(folded([]), folded([]), { b: { status: 'abandoned' } }).b.status, 'abandoned')
   })
 
-  test('of the same crew, inputs and answers is empty, whatever their ids, times and tokens', async () => {
+  test('the diff of runs with the same inputs and steps is empty, even if ids, times and tokens differ', async () => {
     const cheaper = standard.map((entry) => ({ ...entry, usage: { input: 1, output: 1 } }))
     const [a, b] = [await run(), await run({ script: cheaper })]
     const diff = diffRuns(a, b)
@@ -163,7 +163,7 @@ describe('the diff of two runs', () => {
     )
   })
 
-  test('with different inputs names the input by path, and the first task that it reaches', async () => {
+  test('the diff of runs with different inputs names the input by path, and the first different task', async () => {
     const diff = diffRuns(await run(), await run({ script: [facts('P-9'), notes, logs] }, { notes: 'fire' }))
     assert.deepEqual(diff.inputs, [{ path: 'inputs.notes', kind: 'changed', a: 'water', b: 'fire' }])
     assert.equal(diff.first, 'facts')
@@ -177,14 +177,14 @@ describe('the diff of two runs', () => {
     assert.match(String(diff), /\nThe same in both: log$/)
   })
 
-  test('with different unused inputs names no task', () => {
+  test('the diff of runs with different unused inputs names no task', () => {
     const diff = diffRuns(folded([], ['job'], { a: 1 }), folded([], ['job'], { a: 2 }))
     assert.equal(diff.same, false)
     assert.equal(diff.first, undefined)
     assert.match(String(diff), /No task differs, only the inputs\./)
   })
 
-  test('with one failed run has status, error and the tasks that were not reached', async () => {
+  test('the diff with a failed run has its status and error, and the tasks that were not reached', async () => {
     const diff = diffRuns(
       await run(),
       await run({ script: [lookup, facts('P-77'), { when: 'Note', error: 'no luck' }] }),
@@ -206,14 +206,14 @@ describe('the diff of two runs', () => {
     assert.match(String(diff), /Task log: status and output differ\n {2}- executed .*\n {2}\+ pending\n/)
   })
 
-  test('of failures with different messages has the error', () => {
+  test('the diff of two failed runs has the errors if their messages differ', () => {
     const failed = (message: string): RunState =>
       folded([{ type: 'run.failed', error: { code: 'STORE_FAILED', message } }])
     assert.equal(diffRuns(failed('one'), failed('one')).same, true)
     assert.equal(diffRuns(failed('one'), failed('two')).same, false)
   })
 
-  test('has cost and duration of each', async () => {
+  test('the diff of two runs has the cost and the duration of each', async () => {
     const model = scriptedModel([{ when: 'Task', reply: 'x', usage: { input: 7, output: 3 } }])
     const task = new Task({ name: 'job', description: 'Do it', agent: new Agent({ role: 'A', goal: 'g', model }) })
     const { runId } = await new Crew({ name: 'c', tasks: [task], store }).kickoff()
@@ -229,7 +229,7 @@ describe('the diff of two lists of tasks', () => {
   const done = (...tasks: readonly string[]): RunState =>
     folded([...tasks.flatMap((name) => executed(name, `output of ${name}`)), completed], tasks)
 
-  test('has only an inserted task', () => {
+  test('the diff of two lists of tasks has an inserted task, and no others', () => {
     const diff = diffRuns(done('one', 'two'), done('one', 'new', 'two'))
     assert.deepEqual(differing(diff), [['new', ['presence']]])
     assert.equal(taskOf(diff, 'new').a, undefined)
@@ -240,7 +240,7 @@ describe('the diff of two lists of tasks', () => {
     )
   })
 
-  test('has a removed task after those of the second run', () => {
+  test('the diff of two lists of tasks has a removed task after those of the second run', () => {
     const diff = diffRuns(done('old', 'one'), done('one'))
     assert.deepEqual(
       diff.tasks.map((task) => task.name),
@@ -250,7 +250,7 @@ describe('the diff of two lists of tasks', () => {
     assert.match(String(diff), /Task old: only in the first run/)
   })
 
-  test('has the old and the new name of a renamed task', async () => {
+  test('the diff of two lists of tasks has a renamed task under its old and its new name', async () => {
     const diff = diffRuns(await run(), await run({ name: 'archive' }))
     assert.deepEqual(differing(diff), [
       ['archive', ['presence']],
@@ -258,7 +258,7 @@ describe('the diff of two lists of tasks', () => {
     ])
   })
 
-  test('has a changed order, without a change of a task', () => {
+  test('the diff of two lists of tasks has a changed order, and then no changed task', () => {
     const diff = diffRuns(done('one', 'two', 'old'), done('two', 'new', 'one'))
     assert.deepEqual(diff.order, { a: ['one', 'two'], b: ['two', 'one'] })
     const swapped = diffRuns(done('one', 'two'), done('two', 'one'))
@@ -268,7 +268,7 @@ describe('the diff of two lists of tasks', () => {
     assert.equal(diffRuns(done('one', 'two'), done('new', 'one', 'two')).order, undefined)
   })
 
-  test('leaves out a task that was removed from the crew before a resume', () => {
+  test('the diff of two lists of tasks leaves out a task that was removed before a resume', () => {
     const tasks = [{ name: 'one', id: 'one', description: 'Do one' }]
     const resumed = folded(
       [...executed('one', 'x'), ...executed('gone', 'y'), { type: 'run.resumed', owner, tasks }, completed],
@@ -279,7 +279,7 @@ describe('the diff of two lists of tasks', () => {
 })
 
 describe('the diff of a replay with its parent', () => {
-  test('is empty if it inherits and computes the same again', async () => {
+  test('the diff of a replay with its parent is empty if the outputs come out equal', async () => {
     const parent = await run()
     const { runId } = await claims().replay('note', { runId: parent.run })
     const diff = diffRuns(parent, await stateOf(store, runId))
@@ -291,7 +291,7 @@ describe('the diff of a replay with its parent', () => {
     assert.equal(diff.b.usage.calls, 2)
   })
 
-  test('with a changed prompt has the messages before and after', async () => {
+  test('the diff of a replay with a changed prompt has the messages before and after', async () => {
     const parent = await run()
     const changed = claims({ goal: 'Handle claims fast', description: 'Note for Bob', settings: { temperature: 0.5 } })
     const { runId } = await changed.replay('note', { runId: parent.run })
@@ -308,7 +308,7 @@ describe('the diff of a replay with its parent', () => {
     assert.match(String(diff), / {2}- Task: Note for Ada\n {2}\+ Task: Note for Bob\n/)
   })
 
-  test('names tools, model and schema that were changed, added or removed', () => {
+  test('the diff of prompts names tools, model and schema that were changed, added or removed', () => {
     const asked = (request: object): RunState => {
       const [started, ...rest] = executed('job', 'x')
       const base = (started as { request: object }).request
@@ -344,7 +344,7 @@ describe('the diff of a replay with its parent', () => {
     assert.deepEqual(prompt.schema, [{ path: 'schema', kind: 'removed', a: { type: 'object' } }])
   })
 
-  test('of an edited output says that no model made it', () => {
+  test('the diff of an edited output tells that a person wrote it', () => {
     const edit: NewEntry = { type: 'task.edited', path: 'job', raw: 'by hand', structured: false, by: 'Ada' }
     const diff = diffRuns(folded([...executed('job', 'by model'), completed]), folded([edit, completed]))
     assert.deepEqual(differing(diff), [['job', ['output']]])
@@ -355,7 +355,7 @@ describe('the diff of a replay with its parent', () => {
 })
 
 describe('the diff of steps', () => {
-  test('begins at the first tool call with another input, named by its path on both sides', async () => {
+  test('the steps of two runs diverge at the first tool call with another input, named by its path', async () => {
     const again: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: { number: 'P-78' } }] }
     const diff = diffRuns(await run(), await run({ script: [lookup, again, facts('P-77'), notes, logs] }))
     const { steps, differences } = taskOf(diff, 'facts')
@@ -371,14 +371,14 @@ describe('the diff of steps', () => {
     )
   })
 
-  test('begins at a call that failed where the other returned a result', async () => {
+  test('the steps of two runs diverge at a call that failed in one and returned a result in the other', async () => {
     const { parting } = taskOf(diffRuns(await run(), await run({ since: 'broken' })), 'facts').steps
     assert.deepEqual([parting?.a?.path, parting?.b?.path], ['facts#1/1.0', 'facts#1/1.0'])
     assert.equal(parting?.a?.kind === 'tool' && parting.a.outcome, 'result')
     assert.equal(parting?.b?.kind === 'tool' && parting.b.outcome, 'error')
   })
 
-  test('tells a call whose result was not recorded from a call that was not made', () => {
+  test('the diff of steps distinguishes a call without a recorded result from a call that was not made', () => {
     const request = { instructions: '', message: ['Do job'], tools: [], model: 'm', settings: {} }
     const reply = { startedAt: at, usage: { calls: 1, input: 1, output: 1 }, finish: 'tool-calls' }
     const asked: NewEntry[] = [
@@ -393,7 +393,7 @@ describe('the diff of steps', () => {
     )
   })
 
-  test('does not begin at an equal call with another result, which is listed still', async () => {
+  test('the steps of two runs do not diverge at an equal call with another result, which is listed', async () => {
     const diff = diffRuns(await run(), await run({ since: '2021' }))
     assert.equal(diff.same, true)
     assert.deepEqual(taskOf(diff, 'facts').steps.results, [
@@ -407,7 +407,7 @@ describe('the diff of steps', () => {
     ])
   })
 
-  test('puts those of a refused attempt into the attempt that continues it', async () => {
+  test('the diff of steps counts those of a refused attempt for the attempt that continues it', async () => {
     const { reply } = facts('P-77') as { reply: Json }
     const refused: ScriptEntry[] = [
       lookup,
@@ -423,7 +423,7 @@ describe('the diff of steps', () => {
 })
 
 describe('the diff of outputs', () => {
-  test('that are structured compares by path, and lines up lists', () => {
+  test('the diff of structured outputs compares by path, and aligns lists', () => {
     const a = { policy: 'P-77', issues: ['water', 'mould'], gone: 1 }
     const b = { issues: ['smoke', 'water', 'mould'], policy: 'P-78' }
     const { output } = taskOf(outputs(JSON.stringify(a), JSON.stringify(b), true), 'job')
@@ -434,13 +434,13 @@ describe('the diff of outputs', () => {
     ])
   })
 
-  test('with equal values in another notation has only their text', () => {
+  test('the diff of outputs with equal values in another notation has only their text', () => {
     const diff = outputs('{"a":1,"b":2}', '{ "b": 2, "a": 1 }', true)
     assert.deepEqual(taskOf(diff, 'job').output?.changes, [])
     assert.match(String(diff), /the same values, formatted differently/)
   })
 
-  test('of several lines shows the changes with three equal lines around them, unless configured', () => {
+  test('the diff of outputs of several lines shows changes with three lines of context by default', () => {
     const lines = Array.from({ length: 30 }, (_, index) => `line ${index}`)
     const diff = outputs(lines.join('\n'), lines.with(15, 'another').join('\n'))
     const shown = `  output
@@ -458,7 +458,7 @@ describe('the diff of outputs', () => {
     assert.ok(diffText(diff, { context: 0 }).endsWith('⋮ 15 equal lines\n  - line 15\n  + another\n  ⋮ 14 equal lines'))
   })
 
-  test('of one long line shows the changed words and those around them', () => {
+  test('the diff of outputs of one long line shows the changed words and those around them', () => {
     const long = (word: string): string =>
       `${'The beginning is the same. '.repeat(20)}Send ${word} today. ${'So is the end. '.repeat(20)}`
     const text = String(outputs(long('Ada'), long('Bob')))
@@ -467,11 +467,11 @@ describe('the diff of outputs', () => {
     assert.ok(text.length < 800, text)
   })
 
-  test('that differ in a space at the end of a line shows it', () => {
+  test('the diff of outputs shows a space at the end of a line', () => {
     assert.match(String(outputs('same\nend', 'same\nend ')), / {2}- end\n {2}\+ end·$/)
   })
 
-  test('in any script cuts between characters, and is never wider than 80 columns', () => {
+  test('the diff of outputs cuts between characters of any script, and has at most 80 columns', () => {
     const a = `${'東京都の天気は晴れです。'.repeat(30)}👩‍👩‍👧‍👦 終わり`
     const b = `${'東京都の天気は晴れです。'.repeat(30)}👩‍👩‍👧‍👦👩‍👩‍👧‍👦 終わりました`
     const diff = outputs(a, b)
@@ -482,7 +482,7 @@ describe('the diff of outputs', () => {
     assert.match(text, /\+ .*👩‍👩‍👧‍👦👩‍👩‍👧‍👦 終わりました/)
   })
 
-  test('of a megabyte without common parts replaces the whole, and ends soon', () => {
+  test('the diff of two texts of a megabyte without common parts replaces the whole in a few seconds', () => {
     const text = (word: string): string =>
       Array.from({ length: 60_000 }, (_, index) => `${word} number ${index}`).join('\n')
     const [a, b] = [`begin\n${text('apple')}\nend`, `begin\n${text('stone')}\nend`]
@@ -510,7 +510,7 @@ describe('the diff of outputs', () => {
 })
 
 describe('the text of a diff', () => {
-  test('shows terminal escapes instead of sending them', () => {
+  test('the text of a diff shows terminal escapes instead of sending them', () => {
     const evil = '\u001b]0;owned\u0007 \u001b[2J \u009b31m \u202etxt \u2066 \ud800 \u007f\ttab\r'
     const diff = diffRuns(
       folded(
@@ -529,7 +529,7 @@ describe('the text of a diff', () => {
     assert.match(text, /\+ ␛\]0;owned␇ ␛\[2J \\u009b31m \\u202etxt \\u2066 \\ud800 ␡→ {3}tab␍/)
   })
 
-  test('has a type for every line, for colored output', () => {
+  test('the text of a diff has a type for every line, for colored output', () => {
     const diff = outputs('one\ntwo', 'one\nzwei')
     const lines = diffLines(diff)
     assert.equal(lines.map((line) => line.text).join('\n'), String(diff))
@@ -540,7 +540,7 @@ describe('the text of a diff', () => {
     ])
   })
 
-  test('is made from the data alone: a page that gets a diff as JSON prints the same', async () => {
+  test('the text of a diff is made from the data alone: it is the same after a round trip through JSON', async () => {
     const diff = diffRuns(
       await run(),
       await run({ goal: 'Other', script: [facts('P-1'), notes, logs] }, { notes: 'x' }),
@@ -563,7 +563,7 @@ const json = fc.letrec<{ value: Json }>((tie) => ({
   ),
 })).value
 
-describe('for all values,', () => {
+describe('for all values', () => {
   test('the changes of a JSON value turn the first one into the second', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
@@ -599,7 +599,7 @@ describe('for all values,', () => {
     )
   })
 
-  test('a run equals itself', () => {
+  test('the diff of a run with itself is empty', () => {
     const task = fc.constantFrom('one', 'two', 'three')
     const entry = fc.oneof(
       fc.tuple(task, fc.string()).map(([name, raw]) => executed(name, raw)),
@@ -623,7 +623,7 @@ describe('for all values,', () => {
     )
   })
 
-  test('the text stays within 80 columns', () => {
+  test('the text of a diff stays within 80 columns', () => {
     const value = fc.oneof(
       json,
       fc.string({ unit: 'grapheme', maxLength: 300 }),
@@ -663,7 +663,7 @@ test('the journal and the diff are bundled for a browser without any module of N
   assert.deepEqual(foreign, ['node_modules/diff/libesm/diff/base.js', 'node_modules/diff/libesm/diff/array.js'])
 })
 
-/** Both texts, put together again from the parts. */
+/** Both texts, reassembled from the parts. */
 function sides(diff: TextDiff | undefined): [string, string] | undefined {
   if (!diff) return undefined
   const side = (kind: 'removed' | 'added'): string =>
@@ -679,9 +679,7 @@ function sides(diff: TextDiff | undefined): [string, string] | undefined {
 
 type Container = { [key: string | number]: Json | Container }
 
-/**
- * As JsonChange says: the removed ones out, last one first; the added ones in, in their order; the changed ones set.
- */
+/** Applies changes as JsonChange prescribes: removals from last to first, additions in order, then changed values. */
 function applied(a: Json, changes: readonly JsonChange[]): Container {
   const value: Container = { root: structuredClone(a) }
   const of = (kind: JsonChange['kind']): JsonChange[] => changes.filter((change) => change.kind === kind)

@@ -1,4 +1,4 @@
-// The journal format is frozen: what earlier versions wrote is read as it was, and continued. See
+// The journal format is frozen: journals of earlier versions are read as before, and continued. See
 // docs/decisions/0032-frozen-format.md. The files are in golden/journals; golden/record.ts adds new ones.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -11,18 +11,18 @@ import { readingsOf } from './golden/readings.ts'
 import { scenes } from './golden/scenes/index.ts'
 
 const all = goldens()
-/** Long after the runs were recorded. */
+/** A time long after the runs were recorded. */
 const later = '2026-06-01T09:00:00Z'
 
 describe('the golden journal', () => {
   for (const { name, exported, readings } of all)
-    test(`${name} is read as when it was recorded`, async () => {
+    test(`golden journal ${name} is read as when it was recorded`, async () => {
       assert.deepEqual(await readingsOf(exported), readings)
     })
 
   for (const { name, scene, run, ends, exported, effects } of all) {
     if (ends === undefined) continue
-    test(`${name} is continued to its recorded end, and nothing recorded is done again`, async () => {
+    test(`golden journal ${name} continues to its recorded end, and repeats nothing recorded`, async () => {
       const end = all.find((golden) => golden.name === ends)
       assert.ok(end, `there is no golden journal ${ends}`)
       const lab = openLab(later, effects)
@@ -39,7 +39,7 @@ describe('the golden journals', () => {
   const entries = all.flatMap((golden) => golden.entries)
   const seen = new Set(entries.flatMap((entry) => Object.keys(entry).map((field) => `${entry.type} ${field}`)))
 
-  test('have every type of entry', () => {
+  test('the golden journals have every type of entry', () => {
     const types = new Set<string>(entries.map(({ type }) => type))
     assert.deepEqual(
       [...entryRows.keys()].filter((type) => !types.has(type)),
@@ -47,7 +47,7 @@ describe('the golden journals', () => {
     )
   })
 
-  test('have every field that the engine writes, and no field that it no longer knows', () => {
+  test('the golden journals have every field that the engine writes, and no unknown field', () => {
     const fields = [...entryRows].flatMap(([type, row]) => Object.keys(row.fields).map((field) => `${type} ${field}`))
     assert.deepEqual(fields.filter((field) => !seen.has(field)).toSorted(), Object.keys(unseen).toSorted())
     const known = new Set(fields)
@@ -57,8 +57,8 @@ describe('the golden journals', () => {
 })
 
 /**
- * The effects that happened more often than when the run was recorded. Fewer are fine: the recorded run may have lost a
- * model call to a process that died later.
+ * The effects that happened more often than in the recorded run. Fewer are fine: the recorded run may have repeated a
+ * model call, because a process died before it recorded the reply.
  */
 function beyond(effects: readonly string[], recorded: readonly string[]): string[] {
   const left = [...recorded]
@@ -69,14 +69,14 @@ function beyond(effects: readonly string[], recorded: readonly string[]): string
   })
 }
 
-/** What tools and functions did. Which models were asked depends on what processes died with. */
+/** The effects of tools and functions. Model calls also depend on when processes died. */
 function calls(effects: readonly string[]): Set<string> {
   return new Set(effects.filter((effect) => !effect.startsWith('model: ')))
 }
 
 const envelope = new Set(['v', 'seq', 'at', 'jump', 'type', 'path', 'token', 'prev'])
 
-/** Fields that no golden journal has, with the reason. */
+/** Fields that no golden journal has, and why. */
 const unseen: { readonly [field: string]: string } = {
   'run.cancelled reason': 'the engine records it if a message has it, and sends no such message',
   'task.invalidated reason': 'the same',

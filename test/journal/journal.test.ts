@@ -20,7 +20,7 @@ import { attemptPath, callPath, parentPath, taskInPath, turnPath } from '../../s
 const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
 const stamp = { seq: 1, at: '2026-01-01T00:00:00.000Z', token: 1, prev: '' }
 
-/** JSON with the member names that could go wrong. */
+/** JSON values, with member names that may be mistaken for something else. */
 const json = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -41,7 +41,7 @@ const json = fc.letrec<{ value: Json }>((tie) => ({
 })).value
 
 describe('the codec', () => {
-  test('returns every value, whatever its members are called and however large it is', async () => {
+  test('the codec returns every value, whatever the names of its members and however large it is', async () => {
     await fc.assert(
       fc.asyncProperty(json, fc.boolean(), async (value, large) => {
         const result: Json = large ? { value, filler: 'x'.repeat(70_000) } : value
@@ -60,7 +60,7 @@ describe('the codec', () => {
     )
   })
 
-  test("names an entry that isn't JSON, and a missing stored value", async () => {
+  test("the codec names an entry that isn't JSON, and a missing stored value", async () => {
     const none = () => Promise.resolve(undefined)
     await assert.rejects(decodeEntry(Buffer.from('{"torn'), none, 'entry 3 of run r'), {
       code: 'JOURNAL_DAMAGED',
@@ -75,7 +75,7 @@ describe('the codec', () => {
 })
 
 describe('canonical JSON', () => {
-  test('is the same for equal values, in any order of their members', () => {
+  test('canonical JSON is the same for equal values, whatever the order of their members', () => {
     fc.assert(
       fc.property(json, (value) => {
         assert.equal(canonicalJson(shuffled(value)), canonicalJson(value))
@@ -84,14 +84,14 @@ describe('canonical JSON', () => {
     )
   })
 
-  test('sorts by UTF-16 code units and writes numbers as RFC 8785 does', () => {
+  test('canonical JSON sorts by UTF-16 code units and writes numbers as in RFC 8785', () => {
     const value = { '\u20ac': 1, '\r': 2, '\u{1F600}': 3, '\ufb33': 4, a: [1e21, 1e-7, 0.000001, 100, -0 + 0] }
     assert.equal(canonicalJson(value), '{"\\r":2,"a":[1e+21,1e-7,0.000001,100,0],"\u20ac":1,"\u{1F600}":3,"\ufb33":4}')
   })
 })
 
 describe('strict JSON', () => {
-  test('accepts unchanged what JSON returns unchanged', () => {
+  test('strict JSON accepts values that a round trip through JSON leaves unchanged', () => {
     fc.assert(
       fc.property(json, (value) => {
         assert.deepEqual(strictJson(value, 'inputs'), { ok: true, value })
@@ -112,18 +112,18 @@ describe('strict JSON', () => {
     ['undefined in a list', [undefined], 'inputs[0]', 'undefined'],
     ['a lone surrogate', ['\ud800'], 'inputs[0]', 'a string with a lone surrogate'],
   ] as const) {
-    test(`refuses ${what} with its path`, () => {
+    test(`strict JSON refuses ${what} with its path`, () => {
       assert.deepEqual(strictJson(value, 'inputs'), { ok: false, path, found })
     })
   }
 
-  test('accepts the same object twice', () => {
+  test('strict JSON accepts the same object twice', () => {
     const same = { a: 1 }
     assert.deepEqual(strictJson([same, same], 'inputs'), { ok: true, value: [{ a: 1 }, { a: 1 }] })
   })
 })
 
-test('a value is kept as JSON makes it, and what JSON cannot carry is named with its place', () => {
+test('throughJson returns a value as JSON makes it, and names the place of what JSON cannot carry', () => {
   assert.deepEqual(throughJson({ at: new Date(0), gone: undefined }, 't'), {
     ok: true,
     value: { at: '1970-01-01T00:00:00.000Z' },
@@ -132,7 +132,7 @@ test('a value is kept as JSON makes it, and what JSON cannot carry is named with
   assert.deepEqual(throughJson({ a: [{ b: 1n }] }, 't'), { ok: false, path: 't.a[0].b', found: 'a bigint' })
 })
 
-test('the kept form of a value is exactly what JSON.stringify and JSON.parse make of it', () => {
+test('throughJson returns exactly what JSON.parse makes of JSON.stringify', () => {
   class Point {
     x = 1
     y = undefined
@@ -169,7 +169,7 @@ for (const [what, value] of [
   ['an URLSearchParams', new URLSearchParams('a=1')],
   ['a Map', { toJSON: () => new Map() }],
 ] as const) {
-  test(`${what}, which JSON would silently drop, is named with its place`, () => {
+  test(`throughJson names the place of ${what}, which JSON would silently drop`, () => {
     assert.deepEqual(throughJson({ rows: [value] }, 't'), { ok: false, path: 't.rows[0]', found: what })
   })
 }
@@ -177,7 +177,7 @@ for (const [what, value] of [
 describe('a value nested too deeply', () => {
   const nested = (levels: number): Json => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as Json
 
-  test('is refused from the level after the limit on, however deep it is', () => {
+  test('a value nested too deeply is refused from the level after the limit on, however deep it is', () => {
     for (const check of [strictJson, throughJson]) {
       assert.equal(check(nested(nestingLimit), 'v').ok, true)
       for (const levels of [nestingLimit + 1, 2_000, 100_000]) {
@@ -190,7 +190,7 @@ describe('a value nested too deeply', () => {
     }
   })
 
-  test("is distinguished from one that isn't", () => {
+  test('isNestedDeeper is true only for values with more levels than the limit', () => {
     assert.equal(isNestedDeeper(nested(10), 10), false)
     assert.equal(isNestedDeeper(nested(11), 10), true)
     assert.equal(isNestedDeeper({ a: [nested(100_000)] }, 10), true)
@@ -235,20 +235,20 @@ describe('the fold', () => {
   const stamped = (entries: readonly NewEntry[]): Entry[] =>
     entries.map((entry, index) => ({ v: journalVersion, seq: index + 1, at: stamp.at, token: 1, prev: '', ...entry }))
 
-  test('takes an output from the last reply of the attempt, so that it is stored once', () => {
+  test('the fold takes an output from the last reply of the attempt, so that it is stored once', () => {
     const state = fold(stamped(whole))
     assert.equal(state.status, 'completed')
     assert.equal(state.tasks.get('a')?.output?.raw, 'out')
     assert.deepEqual(state.tasks.get('a')?.output?.usage, { calls: 1, input: 2, output: 3 })
   })
 
-  test('does not count the time of a run in a file before its import as work', () => {
+  test('the fold does not count the time between the last entry and an import as work', () => {
     const later = new Date(Date.parse(stamp.at) + 86_400_000).toISOString()
     const imported = { ...stamped([{ type: 'run.imported' }])[0], seq: 4, at: later } as Entry
     assert.equal(fold([...stamped(whole).slice(0, 3), imported]).activeMs, 0)
   })
 
-  test('treats a task without its completion as not done, even in a completed run', () => {
+  test('the fold treats a task without its completion as not done, even in a completed run', () => {
     const state = fold(stamped(whole).filter((entry) => entry.seq !== 4))
     assert.deepEqual(state.missing, [4])
     assert.equal(state.status, 'suspended')
@@ -257,7 +257,7 @@ describe('the fold', () => {
     assert.equal(state.tasks.get('b')?.status, 'completed')
   })
 
-  test('keeps work inside a step apart from the task’s own attempts', () => {
+  test('the fold keeps attempts within a step apart from those of the task', () => {
     const nested = { ...stamped(whole)[1], seq: 4, path: 'a#1/1.0/helper#1' } as Entry
     const state = fold([...stamped(whole).slice(0, 3), nested])
     assert.equal(state.unknown, undefined)
@@ -266,7 +266,7 @@ describe('the fold', () => {
     assert.equal(state.attempts.get('a#1')?.status, 'open')
   })
 
-  test("accepts no structured output that isn't JSON or is nested too deeply, whatever its source", () => {
+  test("the fold accepts no structured output that isn't JSON or is nested too deeply, whatever its source", () => {
     for (const raw of ['{"torn', '['.repeat(2_000) + ']'.repeat(2_000)]) {
       const output = { raw, structured: true, usage: reply.usage, startedAt: stamp.at, completedAt: stamp.at }
       const from = { run: 'p', incarnation: 'p', seq: 1 }
@@ -283,7 +283,7 @@ describe('the fold', () => {
     }
   })
 
-  describe('reads a function task of two entries', () => {
+  describe('the fold of a function task of two entries', () => {
     const call = { effect: 'once', key: 'k', idempotencyKey: 'i' } as const
     const started: NewEntry = { type: 'task.started', path: 'a#1', fingerprint: { f: 'd' }, code: true }
     const completed = { type: 'task.completed', path: 'a#1', uncounted: ['x'] } as const
@@ -309,7 +309,7 @@ describe('the fold', () => {
       ['an object', { result: { x: [1, null] } }, { raw: '{"x":[1,null]}', structured: true }],
       ['null', { result: null }, { raw: 'null', structured: true }],
     ] as const) {
-      test(`like one of four, with ${what} as its result`, () => {
+      test(`the fold reads a function task of two entries like one of four, with ${what} as its result`, () => {
         const two = folded([
           { ...started, call },
           { ...completed, ...output, returned: true },
@@ -325,19 +325,19 @@ describe('the fold', () => {
       })
     }
 
-    test('as called and not returned, without the second', () => {
+    test('the fold reads a function task without its second entry as called and not returned', () => {
       const called: NewEntry = { type: 'tool.called', path: 'a#1/1.0', tool: 'a', ...call }
       assert.deepEqual(folded([{ ...started, call }]), folded([started, called]))
     })
 
-    test('as not called, if it was stopped before it began', () => {
+    test('the fold reads a function task that was abandoned before its call as not called', () => {
       const stopped: NewEntry = { type: 'tool.abandoned', path: 'a#1/1.0', reason: 'r', begun: false }
       const state = fold(stamped([whole[0] as NewEntry, { ...started, call }, stopped]))
       const made = state.attempts.get('a#1')?.turns[0]?.calls[0]
       assert.deepEqual([made?.calledAt, made?.effect, made?.times, made?.key], [undefined, undefined, 0, 'k'])
     })
 
-    test('as a once call, if a person removed its start', () => {
+    test('the fold reads a function task without its start as a once call', () => {
       const output = { raw: 'out', structured: false, returned: true } as const
       const state = fold(stamped([whole[0] as NewEntry, { ...completed, ...output }]))
       const made = state.attempts.get('a#1')?.turns[0]?.calls[0]
@@ -347,12 +347,12 @@ describe('the fold', () => {
     })
   })
 
-  test('does not count up to a mistyped number', () => {
+  test('the fold reports a huge gap before an entry without listing every missing number', () => {
     const far = { ...stamped(whole)[7], seq: 1e15 } as Entry
     assert.match(fold([...stamped(whole).slice(0, 7), far]).unknown ?? '', /gap of/)
   })
 
-  test('reads an entry of an unknown type or version, and says that the run cannot be resumed', () => {
+  test('the fold of an unknown entry type or version tells why the run cannot be resumed', () => {
     const unknown = { ...stamped(whole)[7], seq: 9, type: 'dream.dreamt' } as unknown as Entry
     assert.match(fold([...stamped(whole), unknown]).unknown ?? '', /"dream.dreamt" of entry 9/)
     assert.match(fold([...stamped(whole), { ...unknown, v: 0 }]).unknown ?? '', /version 0 of entry 9/)

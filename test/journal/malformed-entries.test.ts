@@ -1,5 +1,5 @@
-// Edited or forged entries: each is read as it is or refused with its number and field, and no later code fails on an
-// entry that was read.
+// Edited or forged entries. Each is read as it is, or refused with its number and field; code that uses the entries
+// that were read never fails on them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { conversation } from '../../src/read/conversation.ts'
@@ -95,7 +95,7 @@ const parts = [
 ] as const
 const asked = { id: 'q1', path: 'a#1/1.0', text: '?' }
 
-/** Every type of entry, with nearly every field. */
+/** One or more entries of every type, with nearly every field. */
 const every: NewEntry[] = [
   {
     type: 'run.created',
@@ -259,7 +259,7 @@ const decode = (line: object, seq: number): Entry =>
 
 const whole = lines.map((line, index) => decode(line, index + 1))
 
-/** Runs everything that works on a journal without the code of its crew. */
+/** Calls everything that works on a journal without the code of its crew. */
 function use(entries: readonly Entry[]): void {
   const state = fold(entries)
   listingRow(state)
@@ -276,7 +276,7 @@ function use(entries: readonly Entry[]): void {
   }
 }
 
-/** Every place within a value, as the names that lead there. */
+/** The paths of all members within a value. */
 function placesIn(value: unknown, above: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => [[...above, name], ...placesIn(member, [...above, name])])
@@ -289,7 +289,7 @@ function put(target: unknown, names: readonly string[], value: unknown): void {
   else (holder as Record<string, unknown>)[last] = value
 }
 
-test('every entry type is read as it is written', () => {
+test('an entry of every type is decoded as it was written', () => {
   assert.deepEqual(new Set<string>(every.map((entry) => entry.type)), new Set(entryRows.keys()))
   use(whole)
 })
@@ -309,12 +309,12 @@ describe('an entry with one change', () => {
     { __proto__: null, constructor: 1 },
   ]
   for (const [index, { type }] of every.entries()) {
-    test(`is read, or refused by number and field: ${type} (${index + 1})`, () => {
+    test(`a changed entry is accepted, or refused by number and field: ${type} (${index + 1})`, () => {
       let refused = 0
       for (const place of placesIn(lines[index])) {
         if (['seq', 'type', 'v'].includes(place[0] ?? '')) continue
         for (const other of others) {
-          // pieces may stand for the message
+          // a message may also be a list
           if (place.join('.') === 'request.message' && Array.isArray(other)) continue
           const changed = structuredClone(lines[index]) as Line
           put(changed, place, other)
@@ -342,7 +342,7 @@ for (const [change, message] of [
   [{ owner: { ...owner, pid: 'x' } }, 'owner.pid is "x", not a number of at least 0'],
   [{ effects: 'constructor' }, 'effects is "constructor", not ask or again or never'],
 ] as const) {
-  test(`is refused with the reason: ${message}`, () => {
+  test(`a changed run.created is refused with the reason: ${message}`, () => {
     assert.throws(() => decode({ ...lines[0], ...change }, 1), {
       code: 'JOURNAL_DAMAGED',
       message: `entry 1 of run r is a "run.created" whose ${message}; fix that line, or restore the journal from a copy`,
@@ -350,13 +350,13 @@ for (const [change, message] of [
   })
 }
 
-test('added fields of an entry are ignored, and so are types of later code', () => {
+test('unknown fields and unknown types of entries are accepted', () => {
   const [created] = lines
   decode({ ...created, extra: { deep: 1 } }, 1)
   decode({ v: journalVersion, seq: 2, type: 'dream.seen', inputs: null }, 2)
 })
 
-test('an entry of another format is refused with both numbers and the remedy', () => {
+test('an entry of another format is refused with both formats and the remedy', () => {
   for (const v of [journalVersion - 1, journalVersion + 1, undefined]) {
     assert.throws(() => decode({ ...lines[0], v }, 1), {
       code: 'JOURNAL_DAMAGED',
@@ -368,13 +368,13 @@ test('an entry of another format is refused with both numbers and the remedy', (
 })
 
 for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
-  test(`a type named ${name} is an unknown one`, () => {
+  test(`the entry type ${name} is unknown to the fold`, () => {
     const odd = decode({ v: journalVersion, seq: 2, at, token: 1, prev: '', type: name }, 2)
     assert.equal(fold([decode(lines[0] ?? {}, 1), odd]).unknown, `type "${name}" of entry 2`)
   })
 }
 
-test('conversations that lead back to themselves come to an end', () => {
+test('a conversation that carries itself, directly or not, is read without an endless loop', () => {
   const started = (seq: number, path: string, carried: string): Entry =>
     decode(lineOf({ type: 'task.started', path, fingerprint: {}, carries: { path: carried, message: '' } }, seq), seq)
   const [created] = lines

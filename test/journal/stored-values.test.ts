@@ -1,4 +1,4 @@
-// Values stored apart from their lines, after changes by hand.
+// Values that are stored apart from their lines, and were changed by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { blobReferences, decodeEntry, encodeEntry } from '../../src/journal/codec.ts'
@@ -9,7 +9,7 @@ import type { Json } from '../../src/journal/json.ts'
 const stamp = { seq: 3, at: '2026-01-01T00:00:00.000Z', token: 1, prev: '' }
 const where = 'entry 3 of run r'
 
-/** A store of values that counts how often each is asked for. */
+/** A store of values that counts its reads. */
 function values() {
   const stored = new Map<string, Uint8Array>()
   let reads = 0
@@ -30,7 +30,7 @@ const lineOf = (result: Json): Buffer => {
   return Buffer.from(JSON.stringify({ v, ...entry }))
 }
 
-test('a stored value with changed bytes is named with its entry and the remedy', async () => {
+test('a stored value with changed bytes is refused, by its hash, its entry and the remedy', async () => {
   const { bytes, blobs } = encodeEntry({ type: 'tool.returned', outcome: { result: 'x'.repeat(70_000) } }, stamp)
   const hash = blobs[0]?.hash ?? ''
   for (const changed of [`"${'y'.repeat(70_000)}"`, '"torn', '']) {
@@ -44,7 +44,7 @@ test('a stored value with changed bytes is named with its entry and the remedy',
   }
 })
 
-test("a stored value that isn't JSON, or is nested too deeply, is named", async () => {
+test("a stored value that isn't JSON, or is nested too deeply, is refused with the reason", async () => {
   const { put, read } = values()
   for (const [text, what] of [
     ['{"torn', /is not JSON; restore/],
@@ -54,7 +54,7 @@ test("a stored value that isn't JSON, or is nested too deeply, is named", async 
   }
 })
 
-test('a line nested too deeply is named', async () => {
+test('a line nested too deeply is refused by its entry', async () => {
   const deep = Buffer.from(
     `{"v":${journalVersion},"seq":3,"type":"x","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
   )
@@ -65,7 +65,7 @@ test('a line nested too deeply is named', async () => {
   })
 })
 
-test('values that refer to one another twice are read once each, and refused if they grow without bounds', async () => {
+test('a stored value with many references is read once, and an entry that grows too long is refused', async () => {
   const twice = (levels: number) => {
     const store = values()
     let last = store.put(JSON.stringify('x'.repeat(100)))
@@ -85,7 +85,7 @@ test('values that refer to one another twice are read once each, and refused if 
   assert.equal(bomb.reads(), 61)
 })
 
-test('a chain of references is followed as far as an entry may be deep, whether it adds levels or not', async () => {
+test('a chain of references that is too long is refused, even if it adds no nesting', async () => {
   for (const wrap of [(value: Json) => [value], (value: Json) => value]) {
     const { put, read } = values()
     let last = put('1')
@@ -97,7 +97,7 @@ test('a chain of references is followed as far as an entry may be deep, whether 
   }
 })
 
-test('the search for references copes with text other than JSON, and with any depth', () => {
+test('blobReferences accepts text other than JSON, and any depth', () => {
   assert.deepEqual(blobReferences('{"$blob"'), [])
   const deep = `${'['.repeat(100_000)}{"$blob":"h"}${']'.repeat(100_000)}`
   assert.deepEqual(blobReferences(deep), ['h'])

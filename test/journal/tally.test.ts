@@ -23,7 +23,7 @@ const created: NewEntry = {
   owner,
 }
 
-// one task that no crew declares: its line was removed by hand
+// `ghost` is a task that no crew declares, because the line that did was removed by hand
 const task = fc.constantFrom('a', 'b', 'c', 'ghost')
 const attempt = fc.tuple(task, fc.constantFrom('1', '2')).map((parts) => parts.join('#'))
 const place = fc.oneof(
@@ -103,7 +103,7 @@ test('after every entry, the tally of a run equals a count of its tasks and ques
   fc.assert(fc.property(journal, (entries) => void stateAfter([created, ...entries], check)))
 })
 
-test('a task is done if it was named an odd number of times as done or undone', () => {
+test('a task is done if tally.doneChanges has its name an odd number of times', () => {
   fc.assert(
     fc.property(fc.array(within, { maxLength: 40 }), (entries) => {
       const { tasks, tally } = stateAfter([created, ...entries])

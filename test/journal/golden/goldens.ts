@@ -1,4 +1,4 @@
-// The golden journals: exported runs, and beside each what was seen of it when it was recorded.
+// The golden journals: exported runs, and beside each what readers saw of it when it was recorded.
 import { readFileSync, readdirSync } from 'node:fs'
 import type { Entry } from '../../../src/journal/entries.ts'
 import type { Json } from '../../../src/journal/json.ts'
@@ -10,11 +10,11 @@ export const journals = new URL('journals/', import.meta.url)
 export interface Recorded {
   readonly scene: string
   readonly run: string
-  /** The golden journal of the same run when it had ended. Absent for a run that is not continued. */
+  /** The golden journal of the same run after its end. Absent for a run that is not continued. */
   readonly ends?: string
   /** The outputs of a run that has ended. */
   readonly outputs?: Outputs
-  /** What had been done in the world by then. */
+  /** The effects so far. */
   readonly effects: readonly string[]
   readonly readings: { readonly [run: string]: Json }
 }

@@ -1,5 +1,5 @@
 // Where the scenes of the golden journals are played: a store, a clock that only this code advances, and processes that
-// may die. Everything is deterministic, and no file names the machine that recorded it.
+// may die. Everything is deterministic, and nothing identifies the machine that recorded it.
 import { setImmediate as turn } from 'node:timers/promises'
 import { APICallError } from 'ai'
 import type { Answer, Crew, OpenQuestion, RunResult } from 'reprise'
@@ -12,17 +12,17 @@ import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { blobReferences } from '../../../src/journal/codec.ts'
 import type { RunRow, Store } from '../../../src/stores/store.ts'
 
-/** A process that executes a scene: what its crews and flows are made with. */
+/** A process that executes a scene, and what it makes crews and flows with. */
 export interface Life {
   /** Options of every crew. */
   readonly options: { readonly store: Store; readonly logger: { info(): void; warn(): void }; readonly '~world': World }
-  /** What has been done in the world so far, in any process: calls of models, tools and functions. */
+  /** The effects so far, of all processes: calls of models, tools and functions. */
   readonly effects: string[]
-  /** Lets hours pass. */
+  /** Advances the clock by hours. */
   wait(hours: number): void
-  /** Notes an effect. Returns how often it was done before. */
+  /** Records an effect. Returns how often it happened before. */
   did(effect: string): number
-  /** A scripted model whose calls are effects: `model reply`. */
+  /** A scripted model whose calls are recorded as effects, such as `model: Task: Draft a letter`. */
   model(script: readonly ScriptEntry[], name?: string): ScriptedModel
 }
 
@@ -37,13 +37,13 @@ export const before =
 export interface Lab {
   readonly store: Store
   readonly effects: string[]
-  /** A new process. From the append that `dies` picks on, nothing is written any more. */
+  /** Starts a process. It dies before or after the first append for which `dies` returns that. */
   life(dies?: Death): Life
-  /** Lets hours pass. */
+  /** Advances the clock by hours. */
   wait(hours: number): void
 }
 
-/** `effects`: those before this lab was opened. */
+/** `effects`: the effects that happened before. */
 export function openLab(start: string, effects: readonly string[] = []): Lab {
   let now = Date.parse(start)
   const clock = {
@@ -76,7 +76,7 @@ export function openLab(start: string, effects: readonly string[] = []): Lab {
         newRunId: id,
         newIncarnation: id,
         owner: { host: 'golden', boot: 'boot', pid, start: `${pid}`, instance: id() },
-        // a process that died is taken over at once
+        // dead processes are taken over at once
         isGone: (owner) => owner.pid !== pid,
         leaseMs: 3_600_000,
         process: createProcessState(),
@@ -114,7 +114,7 @@ function dyingAt(inner: Store, dies: Death): Store {
   }
 }
 
-/** Notes each call with the beginning of the last message. */
+/** Records each call as an effect, with the beginning of the last message. */
 function noting(model: ScriptedModel, did: (effect: string) => unknown): ScriptedModel {
   const note = (): void => {
     const { lastMessage } = model.calls.at(-1) as ScriptedModel['calls'][number]
@@ -139,9 +139,9 @@ function noting(model: ScriptedModel, did: (effect: string) => unknown): Scripte
   }
 }
 
-/** A scene of one or more runs, by the code of today. */
+/** One or more runs, made with today's code. */
 export interface Scene {
-  /** Plays the runs, and saves their journals on the way. */
+  /** Executes the runs, and saves their journals at several points. */
   record(stage: Stage): Promise<void>
   /** Continues a run to its end in a new process, with the answers that it needs. Returns its outputs. */
   finish(life: Life, run: string): Promise<Outputs>
@@ -150,7 +150,7 @@ export interface Scene {
 export type Outputs = { readonly [task: string]: string }
 
 export interface Stage extends Lab {
-  /** Exports a run. `to`: the name under which it is saved when it has ended; absent if it is not continued. */
+  /** Exports a run. `to`: the name of the journal of its end; absent if the run is not continued. */
   save(name: string, run: string, to?: string): Promise<void>
   /** Finishes a run, and exports it. */
   saveFinished(name: string, run: string): Promise<void>
@@ -158,7 +158,7 @@ export interface Stage extends Lab {
 
 type AnyCrew = Pick<Crew, 'resume' | 'run'>
 
-/** Resumes a run until it is over: answers its questions, lets time pass while it sleeps, and tries it again. */
+/** Resumes a run until it completes: answers questions, advances the clock while it sleeps, and retries failures. */
 export async function finishRun(
   life: Life,
   crew: AnyCrew,
@@ -179,7 +179,7 @@ function outputsOf({ raw, tasks }: Pick<RunResult, 'raw' | 'tasks'>): Outputs {
   return { ...Object.fromEntries(tasks.map((task) => [task.name, task.raw])), '': raw }
 }
 
-/** Awaits work that ends with the death of its process. */
+/** Awaits work during which its process dies. */
 export async function untilDeath(work: Promise<unknown>): Promise<void> {
   const ended = await work.then(
     () => 'it ended',
@@ -188,19 +188,19 @@ export async function untilDeath(work: Promise<unknown>): Promise<void> {
   if (!ended.includes('the process is dead')) throw new Error(`the process did not die: ${ended}`)
 }
 
-/** Fails a call of a model as a busy provider does: the call is tried again. */
+/** Throws the error of a provider that is overloaded, so that the model call is retried. */
 export function overloaded(): never {
   const facts = { url: 'scripted:', requestBodyValues: {}, statusCode: 503 }
   const usage = { calls: 1, input: 20, output: 0 }
   return fail(new APICallError({ message: 'the model is overloaded', ...facts }), { usage })
 }
 
-/** Throws an error with a stack that is the same wherever it is recorded. */
+/** Throws an error whose stack is the same wherever it is recorded. */
 export function fail(error: Error, members: object = {}): never {
   throw Object.assign(error, { stack: `${error.message}\n    at work (scene.ts:7:3)`, ...members })
 }
 
-/** Edits the journal of a run, as a person does whose store keeps text files. */
+/** Edits the journal of a run by hand. */
 export async function editByHand(store: Store, run: string, edit: (line: string) => string): Promise<void> {
   const row = (await store.row(run)) as RunRow
   const lines = await Array.fromAsync(store.read(run), ({ seq, bytes }) => {

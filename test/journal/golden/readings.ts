@@ -1,5 +1,5 @@
-// What readers see of an exported run and its child runs: views, timelines, and what engine and workers would do with
-// them. Only what the journal alone decides: no words of today's code, no prices.
+// What readers see of an exported run and its child runs: views, timelines, and what engine and workers depend on. Only
+// what follows from the journal alone: no texts of today's code, no prices.
 import { callsToInherit } from '../../../src/engine/calls/once.ts'
 import { prepareImport, writeImport } from '../../../src/engine/history/import-run.ts'
 import { openEngine, realWorld } from '../../../src/engine/world.ts'
@@ -18,7 +18,7 @@ import { currentTasks, type TaskView } from '../../../src/runs/task-view.ts'
 import { addEntry, emptyTimeline, type Timeline } from '../../../src/runs/timeline.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 
-/** Reads an exported run as it was when it was exported: not parked, as `crew.import` leaves it. */
+/** Reads an exported run as it was at the export: `crew.import` would park it. */
 export async function readingsOf(exported: string): Promise<{ readonly [run: string]: Json }> {
   const store = memoryStore({ url: 'memory:readings' })
   const engine = openEngine(store, realWorld())
@@ -33,7 +33,7 @@ export async function readingsOf(exported: string): Promise<{ readonly [run: str
       ...pick(view, viewed),
       tasks: view.tasks.map((task) => ({
         ...pick(task, viewedOfTasks),
-        // of an unfinished run, the same as of the finished one
+        // an unfinished run has the same messages as the finished one
         messages: isEnded(state.status) ? task.messages : undefined,
       })),
       ...pick(state, known),
@@ -76,7 +76,7 @@ const viewedOfTasks: readonly (readonly (keyof TaskView)[])[] = [
   ['outputFile', 'from', 'stale', 'error', 'child', 'of', 'item', 'step'],
 ]
 
-/** What no view has, and the engine or a worker goes by. */
+/** State that no view shows, but that the engine or a worker depends on. */
 const known: readonly (readonly Exclude<keyof RunState, 'tasks'>[])[] = [
   ['given', 'effects', 'reuse', 'trials', 'through', 'module', 'seed', 'previous', 'budget', 'inheritedCalls'],
   ['failures', 'fruitless', 'activeMs', 'told', 'failedSteps', 'eventIds', 'steps', 'lastAfter', 'lost'],

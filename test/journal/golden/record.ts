@@ -9,7 +9,7 @@ import { journals, type Recorded } from './goldens.ts'
 import { readingsOf } from './readings.ts'
 import { scenes } from './scenes/index.ts'
 
-/** The runs of all scenes began here, so that their sleeps and delays are over by now. */
+/** When all scenes begin. Early enough that sleeps and delays are over by now. */
 const start = '2026-01-05T09:00:00Z'
 
 // output files are written below the working folder
@@ -21,7 +21,7 @@ const chosen = process.argv.slice(2)
 const unknown = chosen.find((name) => !(name in scenes))
 if (unknown !== undefined) throw new Error(`there is no scene ${unknown}; there are ${Object.keys(scenes).join(', ')}`)
 
-/** As JSON, with a line for each member, down to this depth. */
+/** JSON with one line per member, down to this depth. */
 function inLines(value: object, depth: number): string {
   const members = Object.entries(value).map(([name, member]: [string, unknown]) => {
     const isObject = depth > 1 && typeof member === 'object' && !Array.isArray(member)

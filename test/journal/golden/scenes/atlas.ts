@@ -1,5 +1,4 @@
-// Runs that were made from another run: with other inputs, with an output replaced by a person, from a run that has
-// lost an entry, and as the trial of a backtest.
+// Forks: with other inputs, with an edited output, of a run that has lost an entry, and the trial of a backtest.
 import { Agent, Crew, Task, tool, type Answer } from 'reprise'
 import { z } from 'zod'
 import type { Store } from '../../../../src/stores/store.ts'

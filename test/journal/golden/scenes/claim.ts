@@ -12,7 +12,7 @@ export const claim: Scene = {
     await first
       .run('claim')
       .answer('q1', { decision: 'approve', input: { euros: 100 }, note: 'not all' }, { by: 'Bob' })
-    // stopped before the payment begins; the next process dies right after it
+    // stopped before the payment starts; the next process dies right after the payment
     const stop = new AbortController()
     const stopping = life((types) => (types.includes('tool.called') ? stop.abort() : undefined))
     await claims(stopping).resume('claim', { signal: stop.signal })
@@ -50,7 +50,7 @@ function claims(life: Life) {
     cache: true,
     input: z.object({ policy: z.string() }),
     async run({ policy }) {
-      // a run of its own, which does not count for this one
+      // queues an independent run, whose usage does not count for this one
       await audits.enqueue({ id: `audit-${policy}` })
       return { policy, times: did(`look up ${policy}`) }
     },
@@ -79,7 +79,7 @@ function claims(life: Life) {
     effect: 'once',
     maxSeconds: 0.02,
     input: z.object({ to: z.string() }),
-    // it takes too long to return
+    // exceeds maxSeconds
     run: ({ to }, { signal }) => (did(`send ${to}`), once(signal, 'abort').then(() => 'too late')),
     settle: (_, { to }) => ({ happened: true, result: `sent to ${to}` }),
   })

@@ -1,5 +1,5 @@
-// A letter whose crew is edited while it is under way: outputs replaced and invalidated by hand, tasks added, removed
-// and renamed, a worker that finds no task for a record, a journal edited by hand, and an unknown message.
+// A letter whose crew is edited during the run: outputs edited and invalidated, tasks added, removed and renamed, a
+// worker that finds no task for a record, a journal edited by hand, and an unknown message.
 import { Agent, Crew, Task, type Answer } from 'reprise'
 import { before, editByHand, finishRun, untilDeath, type Life, type Scene } from '../lab.ts'
 
@@ -14,7 +14,7 @@ export const letter: Scene = {
     await letters(life(), 'careless').run('letter').requeue({ by: 'Ada' })
     await letters(life(), 'careless').advance('letter')
     await save('orphaned', 'letter', 'done')
-    // dies while today's crew has another text for the task in progress
+    // dies while the task in progress has another text than in today's crew
     await untilDeath(letters(life(before('question.asked')), 'second').resume('letter'))
     await save('killed', 'letter', 'done')
     await letters(life()).resume('letter', { changed: 'restart' })
@@ -33,7 +33,7 @@ function answer(): Answer {
   return { decision: 'approve' }
 }
 
-/** `careless`: the crew of today, which does not say that `post` was `book`. `second`: it has another text. */
+/** `careless`: today's crew without `was: 'book'` of task `post`. `second`: with another text. */
 function letters({ did, model, options }: Life, edition: 'first' | 'careless' | 'second' | 'today' = 'today') {
   const isFirst = edition === 'first'
   const agent = new Agent({

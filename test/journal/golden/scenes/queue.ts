@@ -1,5 +1,5 @@
-// A queued run that workers execute in slices, retry after failures and give up, until a person hands it over again;
-// and runs that were cancelled, and moved to another store.
+// A queued run that workers execute in slices, retry after failures and give up, until a person requeues it. Also runs
+// that were cancelled, or moved to another store.
 import { Agent, Crew, Task } from 'reprise'
 import { copyRun } from '../../../../src/engine/history/copy-run.ts'
 import { exportRun } from '../../../../src/engine/history/export-run.ts'

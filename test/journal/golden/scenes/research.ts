@@ -1,5 +1,5 @@
 // A topic is researched: a provider that searches, pauses and sends more than text, a file among the inputs, a
-// conversation that is summarised, a last turn without tools, a budget that is raised, and a model that fails for good.
+// summarised conversation, a last turn without tools, a budget that is raised, and a model that fails for good.
 import assert from 'node:assert/strict'
 import { Agent, Crew, file, Task, tool, type Answer } from 'reprise'
 import type { ScriptedModel } from 'reprise/testing'
@@ -67,7 +67,7 @@ function researching(life: Life) {
   })
 }
 
-/** Searches and thinks like the model of a provider that pauses after a search, and sends a source and a picture. */
+/** A model that searches and thinks; its provider pauses after the search, and sends a source and a picture. */
 function asProvider(model: ScriptedModel): ScriptedModel {
   const providerMetadata = { golden: { signature: 'xyz' } }
   const call = { toolCallId: 'search-1', toolName: 'web_search' }

@@ -1,4 +1,4 @@
-// A flow that fails, ends its run, and continues as the next one.
+// A flow that fails, and later calls flow.again.
 import assert from 'node:assert/strict'
 import { Flow } from 'reprise'
 import { z } from 'zod'

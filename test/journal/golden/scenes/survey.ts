@@ -16,7 +16,7 @@ export const survey: Scene = {
     await crew.resume('survey')
     await crew.run('survey').answer('inspect/q1', answer())
     await save('woken', 'survey', 'done')
-    // dies after the nested crew has signed
+    // dies after the nested crew has executed `sign`
     await untilDeath(surveys(life(before('task.skipped'))).resume('survey'))
     await saveFinished('done', 'survey')
   },
@@ -94,7 +94,7 @@ function surveys(life: Life) {
     name: 'greet',
     effect: 'idempotent',
     context: [],
-    // the queued run is none of this one, so its usage does not count here
+    // the queued run is not part of this one, so its usage does not count here
     async run({ runId }) {
       await greeting.enqueue({ id: `${runId}-later`, inputs: { who: 'Bob' } })
       return String(await greeting.kickoff({ inputs: { who: 'Ada' } }))

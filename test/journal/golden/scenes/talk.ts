@@ -1,4 +1,4 @@
-// A conversation: three turns, of which the last one is answered in the next run, after a process that died.
+// A conversation of three turns: the process of the second one dies, and the third one is in the next run.
 import { Agent, chat, type Chat } from 'reprise'
 import { before, untilDeath, type Life, type Outputs, type Scene } from '../lab.ts'
 
