@@ -7,7 +7,7 @@ import { basename, delimiter, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { freePort } from '../support/servers/free-port.ts'
 import { unprivileged } from '../support/servers/unprivileged.ts'
-import { checkout, install, type InstalledPackage } from './installed-package.ts'
+import { checkout, install, run, type InstalledPackage } from './installed-package.ts'
 import { Office } from './tutorial-office.ts'
 import { readPage, type Block } from './tutorial-page.ts'
 
@@ -29,15 +29,16 @@ export async function typeTutorial(tarball: string, record?: (block: Block, show
     const folder = join(root, 'office')
     await mkdir(folder)
     const studio = `127.0.0.1:${await freePort()}`
+    const env = {
+      PATH: [...(await pretendedPrograms(root)), dirname(process.execPath), process.env['PATH']].join(delimiter),
+      HOME: root,
+      TERM: 'xterm',
+      LANG: 'C.UTF-8',
+      npm_config_update_notifier: 'false',
+    }
     await using office = new Office({
       folder,
-      env: {
-        PATH: [...(await pretendedPrograms(root)), dirname(process.execPath), process.env['PATH']].join(delimiter),
-        HOME: root,
-        TERM: 'xterm',
-        LANG: 'C.UTF-8',
-        npm_config_update_notifier: 'false',
-      },
+      env,
       replace: [
         ['5433', String(await freePort())],
         ['npx reprise studio', `npx reprise studio --port ${studio.split(':')[1]}`],
@@ -54,6 +55,8 @@ export async function typeTutorial(tarball: string, record?: (block: Block, show
     for (const [index, block] of page.entries()) {
       const next = page[index + 1]
       await office.type(block, next?.language === 'text' && !next.continues ? next : undefined)
+      // faster than any person, who reads the number of the process first
+      if (next?.body.startsWith('kill -9')) await untilCalled(folder, env)
       if (block.body.includes('npx reprise studio')) await approveIn(`http://${studio}`)
     }
     checkTypes(folder)
@@ -70,6 +73,13 @@ async function pretendedPrograms(root: string): Promise<string[]> {
   await mkdir(programs)
   await writeFile(join(programs, 'id'), `#!/bin/sh\necho ${user.uid}\n`, { mode: 0o755 })
   return [programs]
+}
+
+/** Waits until the call of the tool is in the journal: a `read` tool may begin before that. */
+async function untilCalled(folder: string, env: { readonly [name: string]: string }): Promise<void> {
+  let steps = ''
+  while (!/ called\n*$/.test(steps.trimEnd()))
+    steps = (await run(join(folder, 'node_modules/.bin/reprise'), ['show', 'latest', '--steps'], folder, env)).stdout
 }
 
 /** Approves the first question, as the page of the studio does. */
