@@ -13,8 +13,7 @@ export function isInstalled(name: string): boolean {
 
 /**
  * Returns a handler for the failed `import()` of an optional package. It throws CREW_INVALID if the package is missing.
- * Write `.catch` directly after the `import()`: if the package isn't installed, bundlers skip only such an import, and
- * fail for any other.
+ * Write `.catch` directly after the `import()`: bundlers accept a missing package only in this form.
  */
 export function whenMissing(name: string, who: string): (error: unknown) => never {
   return (error) => {

@@ -212,8 +212,8 @@ function logEntry({ logger }: CrewDefinition, run: string, entry: Entry): void {
 type TaskPredicate = (task: TaskDefinition) => boolean
 
 /**
- * Checks everything that `checkPlanned` does, and model keys. Rejects with MODEL_KEY_MISSING, or with MODEL_INVALID if
- * the package of a provider is not installed.
+ * Does the checks of `checkPlanned`, and checks the keys of models. Rejects with MODEL_KEY_MISSING, or with
+ * MODEL_INVALID if the package of a provider is not installed.
  */
 export async function checkExecutable(...planned: Parameters<typeof checkPlanned>): Promise<void> {
   const [crew, , isExecuted] = planned
@@ -222,7 +222,7 @@ export async function checkExecutable(...planned: Parameters<typeof checkPlanned
 }
 
 /**
- * Makes the checks that need no model keys, which plans make too. Rejects with INPUT_MISSING, INPUT_INVALID or
+ * Does the checks that a plan needs, too: all but those of model keys. Rejects with INPUT_MISSING, INPUT_INVALID or
  * MODEL_INVALID.
  */
 export async function checkPlanned(
@@ -249,8 +249,8 @@ export function isOpen(state: RunState): TaskPredicate {
 }
 
 /**
- * Returns a predicate for tasks with attempts, which a resume may continue: nested crews among them keep the inputs of
- * their child runs.
+ * Returns a predicate for tasks with attempts. A resume may continue them, and nested crews among them keep the inputs
+ * of their child runs.
  */
 export function hasStarted(state: RunState): TaskPredicate {
   return (task) => (state.tasks.get(task.name)?.attempts.length ?? 0) > 0

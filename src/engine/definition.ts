@@ -243,15 +243,14 @@ export type GuardrailDefinition = { readonly name: string } & (
 export interface CrewDefinition {
   readonly name: string
   readonly version: string
-  /** Other versions whose runs workers may continue with this code. */
+  /** Other versions whose runs workers may continue. */
   readonly accepts?: readonly string[] | undefined
   /** How workers retry a failed run. */
   readonly retries?: Retries | undefined
   /** What happens to a run when a task fails. Default: `stop`. */
   readonly onTaskFailure?: FailurePolicy | undefined
-  /** Empty for a flow. */
   readonly tasks: readonly TaskDefinition[]
-  /** The crew is a flow, whose tasks are found while it runs. */
+  /** The crew is a flow. Its tasks are found while it runs, so `tasks` is empty. */
   readonly flow?: FlowDefinition | undefined
   /** Validates the inputs of its runs. */
   readonly inputs?: ValueSchema | undefined
@@ -273,12 +272,11 @@ export interface CrewDefinition {
   readonly callbacks?: Callbacks | undefined
 }
 
+/** `run` calls the user's function. `chat`: its runs are conversations. */
 export interface FlowDefinition {
-  /** Calls the user's function. */
   run(context: FlowContext): unknown
   /** Parses what the function returned. */
   readonly schema: AnswerSchema | undefined
-  /** Its runs are conversations. */
   readonly chat?: boolean
 }
 

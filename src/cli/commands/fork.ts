@@ -139,7 +139,7 @@ async function fork(invocation: Invocation<ForkCommandOptions>): Promise<number>
   }
 }
 
-/** The options that not all three commands have. `onAccepted` is called when the plan is accepted, or only printed. */
+/** Options of only some of the three commands. `onAccepted` is called when the plan is accepted, or only printed. */
 type OwnOptions = Pick<ForkOptions, 'from' | 'retry' | 'outputs' | 'by'> & { readonly onAccepted?: () => void }
 
 async function executeNewRun(

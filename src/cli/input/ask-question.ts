@@ -50,7 +50,7 @@ export async function askQuestion(
   return { decision, ...fields } as unknown as Answer
 }
 
-/** In the list of decisions, but not a decision: shows everything. */
+/** An entry in the list of decisions that decides nothing: it shows the whole question. */
 const look = 'look'
 
 /** Returns whether everything was shown in full. */

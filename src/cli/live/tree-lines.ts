@@ -25,7 +25,7 @@ const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly
 export const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 
 const maxWidth = 120
-/** Long names are not cut below this width, even if the text after them must be. */
+/** The least width of a name. To keep it, the text after the name is cut instead. */
 const leastName = 28
 /** The width that the agent's name or activity keeps next to a long name. */
 const leastWords = 24
@@ -99,7 +99,7 @@ function taskLine(task: LiveTask, depth: number, { width, nameWidth, priced, fra
   ].join('')
   // a narrow terminal has room for the names only
   const numbers = width >= 60 ? right : ''
-  // a deeper name has a narrower column
+  // marker, spaces and name
   const left = 2 + 2 + nameWidth + 2
   const room = Math.max(0, width - 1 - left - numbers.length)
   const words = shorten([task.agent, task.activity].filter(Boolean).join(' · '), room)

@@ -180,7 +180,7 @@ async function findParentCall(
 ): Promise<FunctionCall | undefined> {
   const { call } = code
   const { name } = open.definition
-  // the call was cut off: this kickoff stays pending, and if the task continues, the function is called again
+  // the function was stopped: its kickoff never settles, and a process that continues the task calls it again
   if (call?.interruptible.aborted) return new Promise(() => {})
   const why = call
     ? await whyNotChild(open, call, id)
@@ -196,7 +196,7 @@ async function whyNotChild(open: OpenCrew, call: FunctionCall, id: string | unde
   const { engine, state } = call.life
   if (open.hasStore && localRunKey(await open.engine(), '') !== localRunKey(engine, ''))
     return 'its crew has another store'
-  // a child run gets another id, so the existing run with this id would not be found
+  // a child run would get an id of its own, and miss the existing run with this id
   const isOwnStore = open.hasStore || isDefaultPlace(engine.store.url)
   const mayExist = isOwnStore && id !== undefined && id !== state.run
   return mayExist && (await engine.store.row(id)) ? 'a run with this id already exists' : undefined

@@ -41,7 +41,7 @@ export async function planKickoff(
         : open.length > 0
           ? [`whether an output can be reused is known when ${open.join(', ')} is done`]
           : task.forEach
-            ? ['whether outputs of its items can be reused is known when it is listed']
+            ? ['whether items can reuse outputs is known once the list is']
             : ['no run has an output that was made from the same inputs, texts and code']
       plan.push({ task: task.name, action: 'execute', reasons, ...(reuse && open.length > 0 ? { unless: open } : {}) })
     }

@@ -1,7 +1,7 @@
 // A kickoff inside a function task becomes a child run, executed like a nested crew (execute-child.ts), in an attempt
 // within the call of the function: `chapters#1/1.0/intro#1`. The function is called again after a crash, or when a
-// suspended child can continue. Each kickoff then finds its run by the kickoff's name, even a run from an earlier
-// attempt at the task, if the inputs are the same. With other inputs, it gets a new attempt and a new run.
+// suspended child can continue. A kickoff then finds its run by name, if the inputs are the same, also in an
+// earlier attempt at the task. With other inputs, it gets a new attempt and a new run.
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
@@ -48,8 +48,9 @@ export interface ActiveKickoff {
 }
 
 /**
- * Returns the name of a kickoff: its id without the id of the parent run, so that a replay has the same names. Without
- * an id, it is the crew and a digest of the inputs. Kickoffs with both equal are interchangeable, so they are numbered.
+ * Returns the name of a kickoff: the id it was given, less the id of the parent run, so that a replay has the same
+ * names. Without an id, it is the crew and a digest of the inputs. Kickoffs of one crew with equal inputs are
+ * interchangeable, so they are numbered.
  */
 export function kickoffName(call: FunctionCall, id: string | undefined, crew: string, inputs: Inputs): string {
   if (id !== undefined) return pathSafe(withoutRun(id, call.life.state.run) || crew)
@@ -151,7 +152,7 @@ async function attemptAt(call: FunctionCall, { name, crew, isSame }: FunctionKic
   let number =
     last && attemptPath(name, attemptNumber(last.path), path) === last.path ? attemptNumber(last.path) + 1 : 1
   const next = (): string => attemptPath(name, number, path)
-  // skips child run ids that leftovers of a deleted run have
+  // a deleted parent may have left child runs with these ids
   while (state.attempts.has(next()) || (await engine.store.row(childRunId(state.run, next())))) number += 1
   const started = next()
   await life.append([{ type: 'task.started', path: started, fingerprint: {}, child: true }])
@@ -228,7 +229,7 @@ export async function cancelUnusedChildren({ life, task, delivered }: FunctionCa
   }
 }
 
-/** Returns the account of the unfinished child runs of a function that is done now. */
+/** Accounts for the child runs that a function has left unfinished. */
 export async function unfinishedAccount(life: Life, task: TaskDefinition): Promise<Partial<ChildAccount>> {
   const addresses = unfinishedChildren(life, task).map(({ path }) => childAddress(task.name, path))
   return addresses.length > 0 ? childAccount(life, [...new Set(addresses)]) : {}

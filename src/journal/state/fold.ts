@@ -85,7 +85,7 @@ export function applyEntry(state: RunState, entry: Entry): void {
 
 /**
  * Whether a process was working on the run between the previous entry and this one. False if the run's status was not
- * running, if this entry is the first after a takeover (even one that only records an answer), or if the run was an
+ * running, if this entry is the first after a takeover (even if that only records an answer), or if the run was an
  * exported file meanwhile.
  */
 function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {

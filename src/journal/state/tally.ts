@@ -247,7 +247,7 @@ type PartKey = Omit<Spending, 'usage'>
 
 /** Finds or adds the part that calls belong to. */
 function partFor(spending: Map<string, Spending>, usage: Usage, key: PartKey): Spending {
-  // while there is room, each mixed sum has its own part: two sums that can be priced may add up to one that can't
+  // while there is room, each mixed sum has its own part: two sums with a price may add up to one without
   const known = key.mixed ? undefined : spending.get(keyOf(key, usage))
   if (known) return known
   if (spending.size < mostParts) return addPart(spending, usage, key)

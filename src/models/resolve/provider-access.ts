@@ -9,7 +9,7 @@ import type { NamedModel } from './model-names.ts'
 
 export interface Access {
   readonly apiKey: string | undefined
-  /** The address from a variable, completed. Undefined if no variable is set. */
+  /** The full address, from the variable that has it. Undefined if no variable is set. */
   readonly address: string | undefined
 }
 

@@ -18,7 +18,7 @@ export function createRun(
     if ((await connection.files.load(row.run)) !== undefined) return { created: false }
     checkNumbers(row.run, 0, batch)
     if (parentRunId(row.run) !== undefined || isLease(lease)) return createChild(connection, roots, row, batch, lease)
-    // a run that the table doesn't know is refreshed by the next claim anyway
+    // the next claim reads runs that the table doesn't have yet
     if (root.lane !== undefined && !root.unsure) return unsureFirst
     const readiness = readReadiness(await writeFirst(connection, row, batch))
     const { token } = root

@@ -30,7 +30,7 @@ const maxNameBytes = 63
 export function readPostgresUrl(text: string, options: PostgresOptions = {}): PostgresSettings {
   rememberAddress(text)
   const url = parse(text)
-  // always taken from the URL, even if `options` override them
+  // the driver doesn't know these parameters, so the URL loses them even if `options` override their values
   const own = {
     schema: takeParameter(url, 'schema'),
     pool: takeParameter(url, 'pool'),

@@ -98,8 +98,8 @@ export function createCleaner(server: StdioServer | HttpServer): Cleaner {
 }
 
 /**
- * Returns the values that look secret by name or shape. Others must stay readable in results: a model that reads a
- * folder's files needs its path.
+ * Returns the values that look secret by name or shape. All other values stay readable in results: to read the files of
+ * a folder, a model needs its path.
  */
 function serverSecrets(server: StdioServer | HttpServer): string[] {
   if (isStdio(server)) {
