@@ -173,7 +173,7 @@ function isArray(value: Json): value is readonly Json[] {
 export function readJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json
-    return isNestedDeeper(value, nestingLimit) ? undefined : value
+    return mayNestDeeper(text, nestingLimit) && isNestedDeeper(value, nestingLimit) ? undefined : value
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@
 // the reply to a write was lost, the content of the store shows whether the write arrived. Refusals such as LEASE_LOST
 // and RUN_HELD aren't outages, and reject at once.
 import { defined } from '../base/options.ts'
-import type { Store, Batch, RunId } from './store.ts'
+import type { Store, Batch, Line, RunId } from './store.ts'
 import { RepriseError, messageOf } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import { redact } from '../secrets/redact.ts'
@@ -38,14 +38,7 @@ export function patientStore(store: DirectStore, options: Patience): PatientStor
     ...defined({ caution: store.caution }),
     create: (...args) => retry((doubt) => retryCreate(store, args, doubt)),
     append: (...args) => retry((doubt) => retryAppend(store, args, doubt)),
-    async *read(run, after) {
-      let last = after
-      // continues after the last line it yielded
-      for await (const line of retryStream(() => store.read(run, last))) {
-        last = line.seq
-        yield line
-      }
-    },
+    read: (run, after) => retryStream((last?: Line) => store.read(run, last?.seq ?? after)),
     lastNoted: (...args) => retry(() => store.lastNoted(...args)),
     blob: (...args) => retry(() => store.blob(...args)),
     row: (...args) => retry(() => store.row(...args)),
@@ -180,10 +173,10 @@ interface OpenPatience {
   /** Repeats a call until the store replies. `doubt`: an earlier try may have arrived. */
   retry<T>(call: (doubt: boolean) => Promise<T>): Promise<T>
   /**
-   * Restarts a stream that breaks off. `until` is for streams of hints: waiting ends when it aborts, and items don't
-   * count as replies, since a store may yield hints during an outage.
+   * Restarts a stream that breaks off, after the last item that it yielded. `until` is for streams of hints: waiting
+   * ends when it aborts, and items don't count as replies, since a store may yield hints during an outage.
    */
-  retryStream<T>(begin: () => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
+  retryStream<T>(begin: (last?: T) => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
   /** Total duration of all outages so far. */
   outageMs(): number
 }
@@ -267,10 +260,11 @@ function openPatience(store: Store, { limitMs = Infinity, signal, onOutage, cloc
 
     outageMs: () => pastOutagesMs + (outageStart === undefined ? 0 : clock.monotonic() - outageStart),
 
-    async *retryStream(begin, until) {
+    async *retryStream<T>(begin: (last?: T) => AsyncIterable<T>, until?: AbortSignal) {
       let since = clock.monotonic()
+      let last: T | undefined
       for (let tries = 0; ; tries++) {
-        const items = begin()[Symbol.asyncIterator]()
+        const items = begin(last)[Symbol.asyncIterator]()
         let isReading = false
         try {
           for (;;) {
@@ -279,7 +273,8 @@ function openPatience(store: Store, { limitMs = Infinity, signal, onOutage, cloc
             isReading = false
             if (!until) onReply()
             if (next.done) return
-            yield next.value
+            last = next.value
+            yield last
             since = clock.monotonic()
             tries = 0
           }

@@ -46,9 +46,10 @@ export async function hasProgress(state: RunState, since: string, read: ReadChil
 export async function openTreeQuestions(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
   if (isEnded(state.status)) return []
   const open = openQuestions(state)
-  for (const { name, removed } of state.tasks.values()) {
+  const { crews } = state.tally
+  for (const { name, removed } of crews.size === 0 ? [] : state.tasks.values()) {
     // questions of removed tasks need no answer
-    for (const child of removed ? [] : activeChildren(state, name)) {
+    for (const child of removed || !crews.has(name) ? [] : activeChildren(state, name)) {
       const found = await read(child.run)
       if (found)
         open.push(...(await openTreeQuestions(found, read)).map((question) => asParentQuestion(state, child, question)))

@@ -54,16 +54,17 @@ export function assumeOnce(call: CallState, { at, owner }: { readonly at: string
   if (call.calledAt === undefined) Object.assign(call, { effect: 'once', calledAt: at, calledBy: owner })
 }
 
-/** Notes the result of a function from the entry that completes its task. */
-export function recordFunctionResult(state: RunState, entry: EntryOf<'task.completed'>): void {
+/** Notes the result of a function from the entry that completes its task. Returns false for a broken result. */
+export function recordFunctionResult(state: RunState, entry: EntryOf<'task.completed'>): boolean {
   const returned = returnedCall(entry)
-  if (!returned) return
+  if (!returned) return false
   const { path, outcome } = returned
   const call = callAt(state, path) ?? addOrphanCall(state, { ...entry, path, tool: taskInPath(path) })
   assumeOnce(call, { at: entry.at, owner: state.owner })
   call.outcome = outcome
   addUncounted(attemptAt(state, { ...entry, path: parentPath(path) }), entry)
   state.lastStep = entry.seq
+  return true
 }
 
 export function addUncounted(

@@ -127,6 +127,9 @@ export type ChildAttempt = AttemptState & { readonly child: string }
  * name was last done. Until they are done, their usage is recorded only in their own journals.
  */
 export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
+  // most tasks have none, and every entry about a task asks
+  const mayHave = task.nested.length > 0 || task.attempts.some((path) => state.attempts.get(path)?.child !== undefined)
+  if (!mayHave) return []
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
   const lastDone = attempts.findLastIndex((attempt) => attempt.status === 'completed')
   const since = attempts.slice(lastDone + 1)

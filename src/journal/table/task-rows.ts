@@ -176,7 +176,7 @@ export const taskRows: EntryRows<'task'> = {
     step: (entry) => entry.returned === true,
     log: (entry) => `${describeEnded(entry)} completed`,
     apply(state, entry) {
-      if (entry.returned) recordFunctionResult(state, entry)
+      const isRead = entry.returned === true && recordFunctionResult(state, entry)
       const task = taskAt(state, entry.path)
       const attempt = state.attempts.get(entry.path as string)
       const last = attempt?.turns.at(-1)
@@ -185,7 +185,9 @@ export const taskRows: EntryRows<'task'> = {
       // the output of a kickoff by a function is in the journal of the child run
       const event = entry.event === undefined ? undefined : state.events.get(entry.event)
       const raw = entry.raw ?? event?.raw ?? (attempt?.child === undefined ? reply : '')
-      if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
+      if (!attempt || raw === undefined) return
+      // the JSON of a large result isn't parsed twice
+      if (!isRead && !isOutput({ raw, structured: entry.structured })) return
       endAttempt(state, task, attempt, entry)
       if (event) state.events.delete(event.seq)
       if (isNestedAttempt(attempt.path)) {
