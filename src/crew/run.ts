@@ -16,7 +16,7 @@ import { isEnded, type RunState } from '../journal/state/state.ts'
 import type { SideFacts, RunDiff } from '../runs/diff/diff-runs.ts'
 import { readLineage, type Lineage } from '../runs/lineage.ts'
 import { rowStatus } from '../runs/summary.ts'
-import { toRunTree } from '../runs/run-view.ts'
+import { readViewOptions, toRunTree, type ViewOptions } from '../runs/run-view.ts'
 import type { RunRow } from '../stores/store.ts'
 import { unjournaledFailure, type StartedRun, type RunHere } from './started-run.ts'
 import type { OpenCrew } from './open-crew.ts'
@@ -94,9 +94,10 @@ export class Run<T extends Tasks = readonly Task[]> {
     return this.#underWay !== undefined
   }
 
-  /** Reads the current state of the run, as plain data. Rejects with RUN_NOT_FOUND. */
-  async view(): Promise<RunView<T>> {
-    return viewRun(await this.#ownEngine(), this.id, this.#crew)
+  /** Reads the current state of the run, as plain data. Rejects with RUN_NOT_FOUND, or OPTION_INVALID. */
+  async view(options: ViewOptions = {}): Promise<RunView<T>> {
+    const checked = readViewOptions(options)
+    return viewRun(await this.#ownEngine(), this.id, this.#crew, checked)
   }
 
   /**

@@ -1,4 +1,5 @@
 // The view of one run, as library, command line and page show it: plain data, built from a run and its child runs.
+import { checkKeys } from '../base/options.ts'
 import type { CrewDefinition } from '../engine/definition.ts'
 import { dueTime, moveOf } from '../read/row-summary.ts'
 import { costOfRun } from '../read/costs.ts'
@@ -17,8 +18,11 @@ import {
   isDone,
   runOutput,
   currentTasks,
+  pageOfTasks,
+  readTaskRange,
   taskViews,
   type PlannedOutcome,
+  type TaskRange,
   type TaskView,
 } from './task-view.ts'
 import { flowFacts, type FlowFacts } from './flow-view.ts'
@@ -50,16 +54,32 @@ export interface RunView extends RunSummary, FlowFacts {
   readonly orphaned: readonly OrphanedTask[]
 }
 
+export interface ViewOptions {
+  /** Only a page of the tasks: a flow may have thousands of steps. Default: all. */
+  readonly tasks?: TaskRange
+}
+
+/** Checks the options of `view`. Throws OPTION_INVALID or OPTION_UNKNOWN. */
+export function readViewOptions(options: ViewOptions): ViewOptions {
+  checkKeys('view', options, ['tasks'])
+  return options.tasks === undefined ? {} : { tasks: readTaskRange('tasks', options.tasks) }
+}
+
 /**
- * Reads a run and builds its view. Without `crew`, outputs are plain JSON and nothing is compared with the code.
- * Rejects with RUN_NOT_FOUND if there is no such run.
+ * Reads a run and builds its view. Without `crew`, outputs are plain
+ * JSON and nothing is compared with the code. Rejects with RUN_NOT_FOUND if there is no such run.
  */
 export async function viewRun(
   { store }: { readonly store: Store },
   runId: string,
   crew?: CrewDefinition,
+  { tasks: range }: ViewOptions = {},
 ): Promise<RunView> {
-  return buildRunView(await readRunTree(store, runId), crew)
+  const tree = await readRunTree(store, runId)
+  // the view of a crew is made from all of its tasks
+  if (tree.state.flow) return buildRunView(tree, crew, await taskViews(tree, crew, range))
+  const view = await buildRunView(tree, crew)
+  return range ? { ...view, tasks: pageOfTasks(view.tasks, range).items } : view
 }
 
 /** Builds the view of a run that was already read. `known`: its tasks, or none if the caller shows them otherwise. */

@@ -1,9 +1,10 @@
 // The view of a task, as results, run views and the command line show it.
-import { defined } from '../base/options.ts'
+import { checkKeys, defined, optional, text, whole } from '../base/options.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../read/conversation.ts'
 import { parsedOutput } from '../engine/run/task-context.ts'
 import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage, PlannedTask } from '../journal/entries.ts'
+import { groupName } from '../journal/paths.ts'
 import { itemsOf } from '../journal/state/at-path.ts'
 import { usageWithItems } from '../journal/state/items.ts'
 import type { Json } from '../journal/json.ts'
@@ -70,22 +71,57 @@ export interface TaskResult<Output = unknown> extends TaskView<Output> {
 
 type ItemOf<Output> = Output extends readonly (infer Item)[] ? Item : unknown
 
+/** A page of tasks: a flow may have thousands of steps. */
+export interface TaskRange {
+  /** Flows: only the steps of this name, whatever their keys. Tasks with `forEach`: the task and its items. */
+  readonly name?: string
+  /** How many tasks to skip. Default: 0. */
+  readonly from?: number
+  /** Default: 20. */
+  readonly limit?: number
+}
+
+/** Checks a page of tasks. Throws OPTION_INVALID or OPTION_UNKNOWN. */
+export function readTaskRange(what: string, range: TaskRange): TaskRange {
+  checkKeys(what, range, ['name', 'from', 'limit'])
+  return defined({
+    name: optional(`${what}.name`, range.name, text),
+    from: optional(`${what}.from`, range.from, whole(0)),
+    limit: optional(`${what}.limit`, range.limit, whole(0)),
+  })
+}
+
+/** Returns a page of tasks, and how many there are in all. */
+export function pageOfTasks<T extends { readonly name: string }>(
+  tasks: readonly T[],
+  { name, from = 0, limit = 20 }: TaskRange,
+): { readonly items: readonly T[]; readonly from: number; readonly total: number } {
+  const found = name === undefined ? tasks : tasks.filter((task) => groupName(task.name) === name)
+  return { items: found.slice(from, from + limit), from, total: found.length }
+}
+
 /**
  * The views of all tasks, in the order of the crew, with tasks that the run doesn't have yet. Without the crew's code,
- * in the order of the run. Steps of a flow, in the order of their results.
+ * in the order of the run. Steps of a flow, in the order of their results. `range`: only a page of them.
  */
-export function taskViews(recorded: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
+export async function taskViews(
+  recorded: TaskFacts,
+  crew?: CrewDefinition,
+  range?: TaskRange,
+): Promise<readonly TaskView[]> {
   const tree = crew ? { ...recorded, state: withNewNames(recorded.state, crew.tasks) } : recorded
   const { state } = tree
   const places = state.flow ? stepsByPlace(state) : undefined
-  const tasks =
-    crew && !crew.flow
-      ? [
-          ...crew.tasks.flatMap((code) => viewsOfTask(tree, state.tasks.get(code.name) ?? unknownTask(code), code)),
-          ...orphanedTasks(state, crew).map((task) => taskView(tree, task)),
-        ]
-      : currentTasks(state).map((task) => taskView(tree, task, undefined, places))
-  return Promise.all(tasks)
+  if (!crew || crew.flow) {
+    const tasks = currentTasks(state)
+    const shown = range ? pageOfTasks(tasks, range).items : tasks
+    return Promise.all(shown.map((task) => taskView(tree, task, undefined, places)))
+  }
+  const views = await Promise.all([
+    ...crew.tasks.flatMap((code) => viewsOfTask(tree, state.tasks.get(code.name) ?? unknownTask(code), code)),
+    ...orphanedTasks(state, crew).map((task) => taskView(tree, task)),
+  ])
+  return range ? pageOfTasks(views, range).items : views
 }
 
 /** The view of a task, and those of its items. */
@@ -206,8 +242,8 @@ function unknownTask({ name, id, description }: TaskDefinition): TaskState {
   return { name, id, description, status: 'pending', attempts: [], nested: [] }
 }
 
-function firstWords(text: string, count: number): string {
-  const words = text.trim().split(/\s+/)
+function firstWords(description: string, count: number): string {
+  const words = description.trim().split(/\s+/)
   return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
 }
 

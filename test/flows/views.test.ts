@@ -14,6 +14,31 @@ import { quiet } from './support.ts'
 const read = { effect: 'read' } as const
 
 describe('the view of a flow', () => {
+  test('the view of a flow has a page of its steps, if only that is wanted', async () => {
+    const work = new Flow({
+      name: 'f',
+      store: newStore(),
+      logger: quiet,
+      async run(flow) {
+        for (let n = 0; n < 40; n++) await flow.step('make', { ...read, key: n }, () => n)
+        await flow.step('save', read, () => 'saved')
+        return 'done'
+      },
+    })
+    await work.kickoff({ id: 'r' })
+    const run = work.run('r')
+    const names = async (tasks: { name?: string; from?: number; limit?: number }): Promise<string[]> =>
+      (await run.view({ tasks })).tasks.map(({ name }) => name)
+    assert.deepEqual(await names({ name: 'make', from: 38 }), ['make[38]', 'make[39]'])
+    assert.deepEqual(await names({ from: 39, limit: 1 }), ['make[39]'])
+    assert.deepEqual(await names({ name: 'save' }), ['save'])
+    assert.equal((await names({})).length, 20)
+    const { tasks, total, output } = await run.view({ tasks: { limit: 0 } })
+    assert.deepEqual([tasks, total, output], [[], 41, 'done'])
+    await assert.rejects(run.view({ tasks: { limit: -1 } }), { code: 'OPTION_INVALID', message: /tasks\.limit/ })
+    await assert.rejects(run.view({ tasks: { size: 3 } as never }), { code: 'OPTION_UNKNOWN' })
+  })
+
   test('the view of a flow has its steps in the order of their results, and equals its row in a list', async () => {
     const store = newStore()
     const gate = Promise.withResolvers<void>()

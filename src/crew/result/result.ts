@@ -217,9 +217,9 @@ export interface RunView<T extends Tasks = readonly Task[]> extends RunData {
 }
 
 /** Reads the view of a run. Rejects with RUN_NOT_FOUND. */
-export async function viewRun(engine: Engine, run: string, crew: CrewDefinition): Promise<RunView> {
-  const view = await viewOfRun(engine, run, crew)
-  const task = (reference: Task | string): unknown => findView(view.tasks, reference, `run ${run}`)
+export async function viewRun(...given: Parameters<typeof viewOfRun>): Promise<RunView> {
+  const view = await viewOfRun(...given)
+  const task = (reference: Task | string): unknown => findView(view.tasks, reference, `run ${view.runId}`)
   return { ...view, task: task as RunView['task'] }
 }
 
