@@ -14,7 +14,7 @@ import { finishFold, noteMissingEntries } from '../journal/state/change-tasks.ts
 import { applyEntry, emptyState } from '../journal/state/fold.ts'
 import { hashBytes, digest } from '../journal/hash.ts'
 import type { RunState, AttemptState } from '../journal/state/state.ts'
-import type { Line, Store, RunRow } from '../stores/store.ts'
+import type { LastEntryNote, Line, Store, RunRow } from '../stores/store.ts'
 import { otherFormat } from '../journal/check/check-entry.ts'
 import { outputReferences } from '../journal/state/at-path.ts'
 import { asFileReference, filesIn, type Files } from '../journal/files.ts'
@@ -28,32 +28,70 @@ export interface LoadedRun {
   readonly hash: string
 }
 
-/** Reads a run. `onEntry` is called with each entry and the state after it. Rejects with RUN_NOT_FOUND. */
-export async function readRun(
-  store: Store,
-  run: string,
-  onEntry?: (entry: Entry, state: RunState) => void,
-): Promise<LoadedRun> {
+/** A run as far as it was read, and what was read of it. */
+export interface RunFold {
+  readonly run: string
+  readonly state: RunState
+  /** Number and hash of each line. */
+  readonly seqs: number[]
+  readonly hashes: string[]
+  /** The hashes of the separately stored values that the lines refer to. */
+  readonly blobs: Set<string>
+  /** Bytes of the lines and the stored values. */
+  bytes: number
+  readonly checkPinned: (path: string) => void
+}
+
+type OnEntry = (entry: Entry, state: RunState) => void
+
+export function emptyFold(run: string): RunFold {
   const state = emptyState(run)
-  let hash = ''
-  const decode = lineDecoder(store, run)
-  const checkPinned = pinChecker(state)
+  return { run, state, seqs: [], hashes: [], blobs: new Set(), bytes: 0, checkPinned: pinChecker(state) }
+}
+
+/** Reads a run. `onEntry` is called with each entry and the state after it. Rejects with RUN_NOT_FOUND. */
+export async function readRun(store: Store, run: string, onEntry?: OnEntry): Promise<LoadedRun> {
+  const fold = emptyFold(run)
   // read before the lines: entries appended in between are no reason to report a loss
   const noted = await store.lastNoted(run)
+  await continueFold(store, fold, onEntry)
+  return finishRead(store, fold, noted)
+}
+
+/** Folds the new lines of a run. Resolves with false if the lines read before are no longer the same. */
+export async function continueFold(store: Store, fold: RunFold, onEntry?: OnEntry): Promise<boolean> {
+  const { run, state, seqs, hashes } = fold
+  const known = seqs.length
+  const decode = lineDecoder(run, storedValues(store, fold))
+  let read = 0
   for await (const line of store.read(run)) {
+    const hash = hashBytes(line.bytes)
+    if (read < known) {
+      if (line.seq !== seqs[read] || hash !== hashes[read]) return false
+      read++
+      continue
+    }
     try {
       const decoded = decode(line)
       // no promise per line, since a resume may read ten thousand lines
       const entry = decoded instanceof Promise ? await decoded : decoded
-      if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
+      if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hashes.at(-1)) state.changed.push(state.seq)
       applyEntry(state, entry)
-      if (entry.type === 'task.started') checkPinned(entry.path ?? '')
+      if (entry.type === 'task.started') fold.checkPinned(entry.path ?? '')
       onEntry?.(entry, state)
     } catch (error) {
       throw damageError(error, run, line.seq)
     }
-    hash = hashBytes(line.bytes)
+    seqs.push(line.seq)
+    hashes.push(hash)
+    fold.bytes += line.bytes.length
   }
+  return read === known
+}
+
+/** Ends a read, with the store's note on the last entry. Changes the state only if entries are missing or changed. */
+export function finishRead(store: Store, { run, state, hashes }: RunFold, noted: LastEntryNote | undefined): LoadedRun {
+  const hash = hashes.at(-1) ?? ''
   if (state.seq === 0) throw runNotFoundError(store, run)
   if (noted?.seq === state.seq && noted.hash !== undefined && noted.hash !== hash) state.changed.push(state.seq)
   if (noted && noted.seq > state.seq) {
@@ -68,9 +106,14 @@ export async function readStateIfExists(store: Store, run: string): Promise<RunS
   return (await readRunIfExists(store, run))?.state
 }
 
-export async function readRunIfExists(store: Store, run: string): Promise<LoadedRun | undefined> {
+export function readRunIfExists(store: Store, run: string): Promise<LoadedRun | undefined> {
+  return ifExists(readRun(store, run))
+}
+
+/** Resolves with undefined if the read rejects since the store has no such run; other errors are passed on. */
+export async function ifExists<T>(read: Promise<T>): Promise<T | undefined> {
   try {
-    return await readRun(store, run)
+    return await read
   } catch (error) {
     if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return undefined
     throw error
@@ -83,7 +126,7 @@ export async function* readEntries(
   run: string,
   after = 0,
 ): AsyncGenerator<{ entry: Entry; bytes: Uint8Array }> {
-  const decode = lineDecoder(store, run)
+  const decode = lineDecoder(run, storedValues(store, emptyFold(run)))
   for await (const line of store.read(run, after)) {
     const entry = await Promise.try(decode, line).catch((error: unknown) => {
       throw damageError(error, run, line.seq)
@@ -99,13 +142,23 @@ function damageError(error: unknown, run: string, seq: number): RepriseError {
   return new RepriseError('JOURNAL_DAMAGED', words, { runId: run, cause: error })
 }
 
-/** Returns a decoder, which returns a promise only for lines that refer to separately stored values. */
-function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise<Entry> {
-  const blobs = new Map<string, Uint8Array | undefined>()
-  const blob = async (hash: string) => {
-    if (!blobs.has(hash)) blobs.set(hash, await store.blob(run, hash))
-    return blobs.get(hash)
+type ReadBlob = (hash: string) => Promise<Uint8Array | undefined>
+
+/** Reads each stored value of a run once, and notes it in the fold. */
+function storedValues(store: Store, fold: RunFold): ReadBlob {
+  const read = new Map<string, Uint8Array | undefined>()
+  return async (hash) => {
+    if (read.has(hash)) return read.get(hash)
+    const bytes = await store.blob(fold.run, hash)
+    read.set(hash, bytes)
+    fold.blobs.add(hash)
+    fold.bytes += bytes?.length ?? 0
+    return bytes
   }
+}
+
+/** Returns a decoder, which returns a promise only for lines that refer to separately stored values. */
+function lineDecoder(run: string, blob: ReadBlob): (line: Line) => Entry | Promise<Entry> {
   return ({ seq, bytes }) => {
     const where = `entry ${seq} of run ${run}`
     const plain = decodePlain(bytes, where)

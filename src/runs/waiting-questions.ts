@@ -24,15 +24,22 @@ export interface WaitingQuestions {
   readonly unreadable: readonly string[]
 }
 
-/** The open questions of one crew, or of all crews. Leaves out backtests. */
-export async function waitingQuestions(store: Store, crew?: string): Promise<WaitingQuestions> {
+/**
+ * The open questions of one crew, or of all crews. Leaves out backtests. `read` returns those of a run and its child
+ * runs.
+ */
+export async function waitingQuestions(
+  store: Store,
+  crew?: string,
+  read: (run: string) => Promise<readonly OpenQuestion[]> = async (run) => (await readRunTree(store, run)).questions,
+): Promise<WaitingQuestions> {
   const questions: WaitingQuestion[] = []
   const unreadable: string[] = []
   const status = ['running', 'suspended', 'failed'] as const
   for await (const row of allRows(store, { status, ...defined({ crew }) })) {
     if (isBacktest(row.crew) || !(await hasOpenQuestions(store, row))) continue
     try {
-      questions.push(...(await runQuestions(store, row)))
+      questions.push(...runQuestions(row, await read(row.run)))
     } catch (error) {
       if (!RepriseError.isInstance(error)) throw error
       // the run was deleted meanwhile
@@ -52,8 +59,7 @@ export async function hasOpenQuestions(store: Store, row: RunRow): Promise<boole
   return parent === undefined || (await store.row(parent)) === undefined
 }
 
-async function runQuestions(store: Store, { run: runId, crew }: RunRow): Promise<WaitingQuestion[]> {
-  const { questions } = await readRunTree(store, runId)
+function runQuestions({ run: runId, crew }: RunRow, questions: readonly OpenQuestion[]): WaitingQuestion[] {
   return questions.map((question) => ({
     runId,
     crew,

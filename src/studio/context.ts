@@ -10,11 +10,13 @@ import type { Prices } from '../models/cost.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { StudioProblem } from './api/problem.ts'
 import { runNotFoundError, readRun } from '../read/read-run.ts'
+import { createRunCache, type RunCache } from '../read/run-cache.ts'
 import { checkRunId, canWake, isWoken, readSummary } from '../read/row-summary.ts'
 import { waitForRun } from '../crew/result/result.ts'
 import type { Run, RunPromise } from '../crew/run.ts'
 import { defined } from '../base/options.ts'
 import { waitIsOver } from '../runs/status.ts'
+import { toRunTree, type RunTree } from '../runs/run-view.ts'
 import { countOpenQuestions } from '../runs/summary.ts'
 import { redact } from '../secrets/redact.ts'
 import { seriallyByName } from '../base/notifier.ts'
@@ -22,6 +24,8 @@ import { seriallyByName } from '../base/notifier.ts'
 export interface StudioContext {
   readonly runs: Runs
   readonly store: Store
+  /** Reads runs for the page, which reads a run again with each of its events. */
+  readonly cache: RunCache
   /** By name. */
   readonly crews: ReadonlyMap<string, LoadedCrew>
   /** The loaded crews and the crews nested in them, which can be viewed but not started. */
@@ -74,6 +78,7 @@ export async function openContext(crews: readonly Crew[], store: string | Store 
     return {
       runs,
       store: runs.store,
+      cache: createRunCache(runs.store),
       crews: loaded,
       shown: withNestedCrews(loaded),
       own,
@@ -91,6 +96,15 @@ export async function openContext(crews: readonly Crew[], store: string | Store 
     await opened?.close()
     throw error
   }
+}
+
+/** Reads a run tree for `use`, as `RunCache` reads a run. */
+export function useRunTree<T>(
+  { cache, store }: StudioContext,
+  run: string,
+  use: (tree: RunTree) => T | Promise<T>,
+): Promise<T> {
+  return cache.use(run, async (state) => use(await toRunTree(store, state)))
 }
 
 /** Rejects with RUN_NOT_FOUND, or with OPTION_INVALID for an invalid id. */

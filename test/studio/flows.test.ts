@@ -91,6 +91,33 @@ describe('a flow in the studio', () => {
     assert.deepEqual([late.status, late.code], [409, 'RUN_ENDED'])
   })
 
+  test('looks the same in a studio that has followed it and in a new one', async () => {
+    const flow = makes(3)
+    await flow.kickoff({ id: 'r' })
+    await using studio = await served({ crews: [flow] })
+    const paths = ['/runs/r', '/runs/r/tasks', '/runs/r/tasks/all', '/runs/r/spending', '/questions']
+    const shown = async ({ send }: Pick<typeof studio, 'send'>): Promise<unknown[]> =>
+      Promise.all(paths.map(async (path) => (await send(path)).json()))
+    const sameAsNew = async (): Promise<void> => {
+      await using other = await served({ crews: [flow] })
+      const seen = await shown(studio)
+      assert.deepEqual(seen, await shown(other))
+      assert.deepEqual(seen, await shown(studio))
+    }
+    await sameAsNew()
+    const run = flow.run('r')
+    await run.answer('q1', { decision: 'answer', value: true })
+    await sameAsNew()
+    await flow.resume('r')
+    await sameAsNew()
+    await run.send('go', { n: 1 })
+    await flow.resume('r')
+    await sameAsNew()
+    await run.delete()
+    await flow.kickoff({ id: 'r' })
+    await sameAsNew()
+  })
+
   test('is the only kind of run that receives events', async () => {
     const crew = claims()
     await crew.kickoff({ id: 'r', inputs: { notes: 'P-1' } })

@@ -3,13 +3,12 @@ import { costOfTask } from '../../read/costs.ts'
 import type { Json } from '../../journal/json.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { flowFacts, stepGroups, type UntakenEvent } from '../../runs/flow-view.ts'
-import { groupName } from '../../journal/paths.ts'
-import { readRunTree, type RunTree } from '../../runs/run-view.ts'
-import { currentTasks, taskView } from '../../runs/task-view.ts'
+import type { RunTree } from '../../runs/run-view.ts'
+import { currentTasks, pageOfTasks, taskView } from '../../runs/task-view.ts'
 import type { Timeline } from '../../runs/timeline.ts'
 import type { FlowView, ListPart, TaskDetail, TaskPage } from '../api/contract.ts'
 import type { TasksQuery } from '../api/requests.ts'
-import { runCode, runPrices, type LoadedCrew, type StudioContext } from '../context.ts'
+import { runCode, runPrices, useRunTree, type LoadedCrew, type StudioContext } from '../context.ts'
 import type { Prices } from '../../models/cost.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 
@@ -45,21 +44,21 @@ function shortEvent(event: UntakenEvent): UntakenEvent {
 }
 
 /** Rejects with RUN_NOT_FOUND. */
-export async function taskPage(
-  context: StudioContext,
-  runId: string,
-  { name, from = 0, limit = 20 }: TasksQuery,
-): Promise<TaskPage> {
-  const tree = await readRunTree(context.store, runId)
+export function taskPage(context: StudioContext, runId: string, query: TasksQuery): Promise<TaskPage> {
+  return useRunTree(context, runId, (tree) => pageOf(context, tree, query))
+}
+
+async function pageOf(context: StudioContext, tree: RunTree, query: TasksQuery): Promise<TaskPage> {
   const { state } = tree
+  const { run: runId } = state
   const prices = await runPrices(context, runId, state.crew)
   const code = await runCode(context, runId, state.crew)
-  const found = currentTasks(state).filter((task) => name === undefined || groupName(task.name) === name)
-  const tasks = found.slice(from, from + limit).map(async (task): Promise<TaskDetail> => {
+  const { items, from, total } = pageOfTasks(currentTasks(state), query)
+  const tasks = items.map(async (task): Promise<TaskDetail> => {
     const { messages: _, ...detail } = await taskDetail(tree, await taskView(tree, task), code, prices)
     return shortDetail(detail)
   })
-  return { items: await Promise.all(tasks), from, total: found.length }
+  return { items: await Promise.all(tasks), from, total }
 }
 
 /** A task with what the code of the crew, and the prices, add to its view. */

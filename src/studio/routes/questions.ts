@@ -1,17 +1,16 @@
 // Open questions and their answers.
 import { decisions } from '../../read/questions.ts'
 import { dueAt } from '../../read/row-summary.ts'
-import { readStateIfExists } from '../../read/read-run.ts'
+import { ifExists } from '../../read/read-run.ts'
 import type { Answer } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptsOnPath, rootRunId } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { readRunTree } from '../../runs/run-view.ts'
 import { waitingQuestions, type WaitingQuestion } from '../../runs/waiting-questions.ts'
 import type { AnswerResult, Questions } from '../api/contract.ts'
 import { answerFields, crewFilter } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { isHere, readRow, type StudioContext } from '../context.ts'
+import { isHere, readRow, useRunTree, type StudioContext } from '../context.ts'
 
 export const questionRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questions/{question}'> = {
   'GET /questions': {
@@ -28,7 +27,7 @@ export const questionRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questio
       const [runId, question] = [param('run'), param('question')]
       // the library checks the fields of the decision
       await postAnswer(context, runId, question, { ...body, ...(by === undefined ? {} : { by }) } as Answer)
-      const { questions } = await readRunTree(context.store, runId)
+      const questions = await useRunTree(context, runId, (tree) => tree.questions)
       // if another process executes the run, it records the answer later, and the question still looks open
       const open = questions.filter(({ id }) => id !== question)
       const continues = await findContinuation(context, rootRunId(runId))
@@ -38,32 +37,33 @@ export const questionRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questio
 }
 
 async function readQuestions(context: StudioContext, crew: string | undefined): Promise<Questions> {
-  const { questions, unreadable } = await waitingQuestions(context.store, crew)
-  const ofTasks = questions.filter(({ kind }) => kind === 'result' || kind === 'call')
-  const asking = new Set(ofTasks.map((question) => askingRun(question)))
-  const states = new Map<string, RunState | undefined>()
-  for (const run of asking) states.set(run, await readStateIfExists(context.store, run).catch(() => undefined))
-  return {
-    questions: questions.map((question) => {
-      const schema = schemaFor(context, question, states.get(askingRun(question)))
-      return { ...question, decisions: decisions[question.kind], ...(schema === undefined ? {} : { schema }) }
-    }),
-    unreadable,
-  }
-}
-
-/** The run that asks: the run itself, or a child run. */
-function askingRun({ asking, runId }: WaitingQuestion): string {
-  return asking.at(-1)?.runId ?? runId
+  const { questions, unreadable } = await waitingQuestions(context.store, crew, (run) =>
+    useRunTree(context, run, (tree) => tree.questions),
+  )
+  const withSchemas = questions.map(async (question) => {
+    const schema = await schemaOf(context, question)
+    return { ...question, decisions: decisions[question.kind], ...(schema === undefined ? {} : { schema }) }
+  })
+  return { questions: await Promise.all(withSchemas), unreadable }
 }
 
 /**
  * The schema of the value that a person may provide: of a task's output (from the code), or of a call's input (from the
  * journal).
  */
-function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: RunState | undefined): Json | undefined {
+async function schemaOf({ shown, cache }: StudioContext, question: WaitingQuestion): Promise<Json | undefined> {
   if (question.kind === 'value') return question.schema
-  if (!state) return undefined
+  if (question.kind !== 'result' && question.kind !== 'call') return undefined
+  // the run itself, or a child run
+  const run = question.asking.at(-1)?.runId ?? question.runId
+  return cache.use(run, (state) => schemaIn(shown, question, state)).catch(() => undefined)
+}
+
+function schemaIn(
+  shown: StudioContext['shown'],
+  question: Extract<WaitingQuestion, { kind: 'result' | 'call' }>,
+  state: RunState,
+): Json | undefined {
   switch (question.kind) {
     case 'result': {
       const task = question.asking.at(-1)?.task
@@ -77,9 +77,6 @@ function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: R
       const attempt = state.attempts.get(attemptsOnPath(found?.question.path ?? '').at(-1) ?? '')
       return attempt?.request.tools.find(({ name }) => name === question.tool)?.schema
     }
-    case 'doubt':
-    case 'limit':
-      return undefined
   }
 }
 
@@ -94,6 +91,6 @@ async function postAnswer(context: StudioContext, runId: string, question: strin
 
 async function findContinuation(context: StudioContext, root: string): Promise<AnswerResult['continues']> {
   if ((await context.own.resumeIfAnswered(root)) || isHere(context, root)) return 'here'
-  const state = await readStateIfExists(context.store, root)
-  return state && dueAt(state) !== undefined ? 'worker' : undefined
+  const due = await ifExists(context.cache.use(root, dueAt))
+  return due === undefined ? undefined : 'worker'
 }

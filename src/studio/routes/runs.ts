@@ -9,12 +9,12 @@ import { diffRuns, type SideFacts } from '../../runs/diff/diff-runs.ts'
 import { readLineage } from '../../runs/lineage.ts'
 import { rowStatus, summarize, type RunSummary } from '../../runs/summary.ts'
 import { taskView } from '../../runs/task-view.ts'
-import { readRunTree, type RunTree, buildRunView, type RunView } from '../../runs/run-view.ts'
+import { type RunTree, buildRunView, type RunView } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { notFound } from '../api/problem.ts'
 import { diffSides, entryRange, groupStart, runFilter, taskRange } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { isHere, readRow, runCode, runPrices, type StudioContext } from '../context.ts'
+import { isHere, readRow, runCode, runPrices, useRunTree, type StudioContext } from '../context.ts'
 import { addEntry, emptyTimeline, type Timeline } from '../../runs/timeline.ts'
 import { runPage } from './run-page.ts'
 import { flowView, questionsInDetail, taskDetail, taskPage, withoutSteps } from './flow-steps.ts'
@@ -48,7 +48,8 @@ export const runRoutes: Routes<
     summary: 'Get a run without its messages',
     role: 'look',
     query: groupStart,
-    handle: ({ context, param, role, query }) => runDetail(context, param('run'), role, query.groups),
+    handle: ({ context, param, role, query }) =>
+      useRunTree(context, param('run'), (tree) => runDetail(context, tree, role, query.groups)),
   },
   'GET /runs/{run}/timeline': {
     summary: 'Get the lives, attempts and steps of a run over time',
@@ -83,12 +84,13 @@ export const runRoutes: Routes<
     summary: 'Get a task of a run with its messages',
     role: 'look',
     async handle({ context, param }) {
-      const tree = await readRunTree(context.store, param('run'))
-      const task = tree.state.tasks.get(param('task'))
-      if (!task) throw notFound(`run ${param('run')} has no task ${param('task')}`)
-      const { crew } = tree.state
-      const code = await runCode(context, param('run'), crew)
-      return taskDetail(tree, await taskView(tree, task), code, await runPrices(context, param('run'), crew))
+      return useRunTree(context, param('run'), async (tree) => {
+        const task = tree.state.tasks.get(param('task'))
+        if (!task) throw notFound(`run ${param('run')} has no task ${param('task')}`)
+        const { crew } = tree.state
+        const code = await runCode(context, param('run'), crew)
+        return taskDetail(tree, await taskView(tree, task), code, await runPrices(context, param('run'), crew))
+      })
     },
   },
   'GET /runs/{run}/steps/{path}': {
@@ -151,10 +153,9 @@ async function readSide(context: StudioContext, runId: string): Promise<SideFact
   return { state, cost: await costOfRun(state, prices), status: await rowStatus(context.store, row) }
 }
 
-/** Rejects with RUN_NOT_FOUND. */
-async function runDetail(context: StudioContext, runId: string, role: Role, groups = 0): Promise<RunDetail> {
-  const tree = await readRunTree(context.store, runId)
+async function runDetail(context: StudioContext, tree: RunTree, role: Role, groups = 0): Promise<RunDetail> {
   const { state } = tree
+  const { run: runId } = state
   const code = await runCode(context, runId, state.crew)
   const prices = await runPrices(context, runId, state.crew)
   // without the code, so outputs stay plain JSON: a schema's transforms may return anything

@@ -10,14 +10,18 @@ import { spentByModel, spentOn } from '../../journal/state/spent.ts'
 import { childStartedBy, spentIn } from '../../journal/table/entry-table.ts'
 import { addCost, costOfSpending } from '../../models/cost.ts'
 import { groupName } from '../../journal/paths.ts'
-import { readRunTree } from '../../runs/run-view.ts'
+import type { RunTree } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import type { SpendingView } from '../api/contract.ts'
-import { runPrices, type StudioContext } from '../context.ts'
+import { runPrices, useRunTree, type StudioContext } from '../context.ts'
 
 /** Rejects with RUN_NOT_FOUND. */
-export async function spendingView(context: StudioContext, runId: string): Promise<SpendingView> {
-  const { state } = await readRunTree(context.store, runId)
+export function spendingView(context: StudioContext, runId: string): Promise<SpendingView> {
+  return useRunTree(context, runId, (tree) => spendingOf(context, tree))
+}
+
+async function spendingOf(context: StudioContext, { state }: RunTree): Promise<SpendingView> {
+  const { run: runId } = state
   const prices = await runPrices(context, runId, state.crew)
   const calls = await modelCallsOfTree(context.store, runId)
   const spendingByModel = Map.groupBy<string, Spending>(state.spending.values(), ({ model }) => model)
