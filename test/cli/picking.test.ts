@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Agent, tool } from 'reprise'
+import { scriptedModel } from 'reprise/testing'
+import { z } from 'zod'
 import { claims, filing, imports, project, records, terminal, type Project } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
@@ -151,6 +154,24 @@ describe('an argument that is missing or ambiguous:', { concurrency: 3 }, () => 
     assert.equal(left.code, 3, left.stderr)
     assert.equal(left.stderr.split('May file_claim').length, 2, left.stderr)
     assert.match(left.stderr, /\nquestion q1\n {2}answer \(approve, .*\n {2}npx reprise answer asks q1\n/)
+  })
+
+  test('answer says what continues a run of an agent', async () => {
+    await using folder = await project()
+    const store = `sqlite:${folder.path}/runs.db`
+    const post = tool({ name: 'post', description: 'd', input: z.object({}), approval: true, run: () => 'posted' })
+    const model = scriptedModel([
+      { when: 'Task:', calls: [{ tool: 'post', input: {} }] },
+      { when: 'Task:', reply: 'done' },
+    ])
+    const agent = new Agent({ role: 'Clerk', goal: 'g', model, tools: [post] })
+    await agent.kickoff('Post it', { id: 'r', store })
+    const answered = await folder.reprise('answer', 'r', 'q1', '--decision', 'approve', '--store', store)
+    assert.match(
+      answered.stderr,
+      /answered q1 of run r\nthe run continues when kickoff of the agent is called again with id r\n$/,
+    )
+    assert.equal(String(await agent.kickoff('Post it', { id: 'r', store })), 'done')
   })
 
   test('answer --to raises a used-up budget', async () => {

@@ -6,6 +6,7 @@ import { allRows } from '../../read/all-rows.ts'
 import { isScheduleCrew } from '../../read/schedule-name.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { readSummary, isReady } from '../../read/row-summary.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { countOpenQuestions, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
@@ -170,8 +171,17 @@ export async function whatNext(commands: Commands, store: Store, runId: string):
   if ((await store.holder(runId)) !== undefined)
     return `the process that executes the run takes it from here; ${commands.advice({ type: 'show', runId })}`
   const root = await findRootRun(store, runId)
+  if (await isAgentRun(store, root))
+    return `the run continues when kickoff of the agent is called again with id ${root}`
   const resume = commands.advice({ type: 'resume', runId: root })
   return (await waitsForWorker(store, root)) ? `a worker will continue the run; without one, ${resume}` : resume
+}
+
+/** Whether `agent.kickoff` made the run: workers and `resume` don't have its crew. */
+async function isAgentRun(store: Store, runId: string): Promise<boolean> {
+  const state = await readStateIfExists(store, runId)
+  const [only, ...more] = state?.tasks.values() ?? []
+  return state?.crew.startsWith('agent ') === true && more.length === 0 && only?.description === '{prompt}'
 }
 
 async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
