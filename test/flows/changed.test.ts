@@ -31,6 +31,7 @@ function lives() {
     start: (body: Body) => work(body).kickoff({ id: 'r' }),
     again: (body: Body) => work(body).resume('r'),
     last: (body: Body) => work(body, true).resume('r'),
+    refresh: (body: Body) => work(body, true).refresh(),
     run: () => work(async () => null).run('r'),
   }
 }
@@ -43,6 +44,48 @@ describe('a flow edited before a resume', () => {
     const result = await last(async (flow) => [await step('a')(flow), await step('b')(flow), await step('c')(flow)])
     assert.deepEqual(result.output, ['a', 'b', 'c'])
     assert.deepEqual(done, ['a', 'c', 'b'])
+  })
+
+  test('an edited flow reports an inserted step once, and a refresh executes what it may change', async () => {
+    const { start, again, last, warnings, done, refresh } = lives()
+    const body =
+      (...names: readonly string[]): Body =>
+      async (flow) => {
+        for (const name of names) await flow.step(name, { effect: 'read' }, () => done.push(name))
+        await flow.step('given', { input: 1, effect: 'read' }, () => done.push('given'))
+      }
+    await start(body('a', 'b', 'c'))
+    await again(body('a', 'b', 'c'))
+    assert.deepEqual(warnings, [])
+    await again(body('a', 'notify', 'b', 'c'))
+    const words =
+      'run r: step notify is new: b, c, given and stop were recorded before it was there; refresh executes what it may change'
+    assert.deepEqual(warnings, [words])
+    await again(body('a', 'notify', 'b', 'c'))
+    assert.deepEqual(warnings, [words])
+    await last(body('a', 'notify', 'b', 'c'))
+    done.length = 0
+    await refresh(body('a', 'notify', 'b', 'c'))
+    assert.deepEqual(done, ['b', 'c'])
+    done.length = 0
+    await refresh(body('a', 'notify', 'b', 'c'))
+    assert.deepEqual(done, [])
+  })
+
+  test('a flow that has a new step names only the steps that come after it', async () => {
+    const { start, again, warnings } = lives()
+    const body =
+      (...names: readonly string[]): Body =>
+      async (flow) => {
+        await Promise.all(names.map((name) => flow.step(name, { effect: 'read' }, () => name)))
+        await flow.step('sum', { input: 1, effect: 'read' }, () => 1)
+        if (names.length > 2) await flow.step('last', { effect: 'read' }, () => 1)
+      }
+    await start(body('a', 'b'))
+    await again(body('a', 'x', 'b'))
+    assert.deepEqual(warnings, [
+      'run r: step x is new: sum and stop were recorded before it was there; refresh executes what it may change',
+    ])
   })
 
   test('an edited flow reports a removed step and completes', async () => {

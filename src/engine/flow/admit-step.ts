@@ -1,9 +1,11 @@
 // Handles the steps that the function of a flow requests: gives up records that no longer fit, and delivers recorded
 // results to the function.
 import { RepriseError } from '../../base/errors.ts'
+import { namesByGroup } from '../../journal/paths.ts'
 import type { TaskState } from '../../journal/state/state.ts'
 import { isSettled } from '../../journal/state/steps.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
+import { namesWords } from '../../text/words.ts'
 import { cancelChild } from '../inbox/inbox.ts'
 import type { Life } from '../life.ts'
 import { inheritanceEntry } from '../plan/inheritance.ts'
@@ -22,10 +24,25 @@ export async function admit(life: Life, pass: Pass, call: StepCall, pending: Ste
   if (entry) await life.append([{ ...entry, after: call.after }])
   const step = state.tasks.get(name)
   const reasons = step ? pass.whyStale(call, step, 'inputs') : []
+  if (!step) pass.addNew(call)
+  else if (reasons.length === 0) warnOfInserted(life, pass, call, step)
   if (step && reasons.length > 0) await restart(life, step, reasons)
   else if (step && isSettled(step)) return pass.settle(call)
   if (step?.settled) pass.hold(call)
   pending.push(call)
+}
+
+/** Warns of new steps that come before a step whose record is used. */
+function warnOfInserted({ state, crew }: Life, pass: Pass, call: StepCall, step: TaskState): void {
+  const inserted = pass.takeInserted(call, step)
+  if (inserted.length === 0) return
+  const isLater = (name: string): boolean => (state.tasks.get(name)?.after ?? 0) >= (step.after ?? 0)
+  const recorded = namesByGroup([step.name, ...pass.unrequested().filter(isLater)])
+  const [steps, they] = inserted.length > 1 ? ['steps', 'they'] : ['step', 'it']
+  const [are, were] = inserted.length > 1 ? ['are', 'were'] : ['is', 'was']
+  const before = `${namesWords(recorded)} ${recorded.length > 1 ? 'were' : 'was'} recorded before ${they} ${were} there`
+  const words = `${steps} ${namesWords(inserted)} ${are} new: ${before}; refresh executes what ${they} may change`
+  crew.logger.warn(`run ${state.run}: ${words}`)
 }
 
 /** Gives up the record of a step whose inputs have changed, so that it is executed again. */

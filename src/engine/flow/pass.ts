@@ -70,6 +70,12 @@ export type PassEnd = { readonly value: unknown } | { readonly error: unknown } 
 
 export type NextInputs = Pick<NewRun, 'inputs' | 'given' | 'files'>
 
+/**
+ * What is compared with the record of a step. A resume compares only its inputs: a change of its code is no reason to
+ * execute it again. A backtest takes results as they were.
+ */
+export type Compared = 'kind' | 'inputs' | 'all'
+
 export interface Pass {
   /** Requested steps that have not been handled yet, oldest first. */
   readonly requested: StepCall[]
@@ -92,11 +98,15 @@ export interface Pass {
   missing(): string[]
   /** Recorded steps that the function has not requested. */
   unrequested(): string[]
+  /** Notes that a requested step has no record. */
+  addNew(call: StepCall): void
   /**
-   * Why the recorded result of the step can't be used, in words; empty if it can. `inputs`: ignores changes to the
-   * step's code, as a resume does.
+   * The new steps whose results the function had when it requested this step, which was recorded before they were
+   * there. Names each new step once.
    */
-  whyStale(call: StepCall, step: TaskState, compared: 'inputs' | 'all'): readonly string[]
+  takeInserted(call: StepCall, step: TaskState): string[]
+  /** Why the recorded result of the step can't be used, in words; empty if it can. */
+  whyStale(call: StepCall, step: TaskState, compared: Compared): readonly string[]
   /** The failed steps that a resume executes again, after the function has thrown this error. */
   openFailures(error: unknown): string[]
   /** The name of the step that failed with this error. Undefined if it isn't the error of a step. */
@@ -129,6 +139,9 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
   const held = new Set<StepCall>()
   /** Delivered steps that were given another value after they were first settled. */
   const changed: TaskState[] = []
+  const newSteps = new Set<string>()
+  /** Delivered new steps. */
+  const inserted: TaskState[] = []
   const failures = new WeakMap<object, string>()
   const unrequested = new Map(recordedSteps(state))
   let delivered = 0
@@ -145,9 +158,10 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
 
   /** Throws if the function of a step makes the call: the step would wait for the flow, which waits for the step. */
   const refuseInStep = (what: string): void => {
-    const outer = runningCode()
-    if (outer?.call?.life.state !== state) return
-    const { name } = outer.call.task
+    // of any run: in a backtest, the function of a step is called by another run
+    const outer = runningCode()?.call
+    if (!outer) return
+    const { name } = outer.task
     const words = `${what} by the function of step ${name}; do this in the function of the flow`
     throw new RepriseError('CREW_INVALID', words, { runId: state.run, task: name })
   }
@@ -218,10 +232,17 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
       delivered = place
       now = at
       if (changedAt > place) changed.push(step)
+      if (newSteps.has(step.name)) inserted.push(step)
     },
     missing: () => [...unrequested].flatMap(([name, after]) => (after <= delivered ? [name] : [])),
     unrequested: () => [...unrequested.keys()].filter((name) => state.tasks.has(name)),
-    whyStale({ work, isFinal }, step, compared) {
+    addNew: ({ name }) => void newSteps.add(name),
+    takeInserted(call, step) {
+      const isEarlier = step.source === 'executed' && isBefore(state, step, call.after)
+      return isEarlier ? inserted.splice(0).map(({ name }) => name) : []
+    },
+    whyStale(call, step, compared) {
+      const { work, isFinal } = call
       // its record has been given up already, and it is executed in any case
       if (step.status === 'pending' || (isFinal && step.settled)) return []
       const last = state.attempts.get(step.attempts.at(-1) ?? '')
@@ -230,7 +251,7 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
         kindOf('wait' in work ? work.wait : undefined, 'wait' in work ? undefined : work.child),
       ]
       if (kinds && kinds[0] !== kinds[1]) return [`it was ${kinds[0]}, and is ${kinds[1]} now`]
-      if (step.source === 'edited') return []
+      if (compared === 'kind' || step.source === 'edited') return []
       const began = step.status === 'running' ? last?.seq : step.settled?.began
       const outOfDate = (): string[] =>
         changed.filter((other) => isOutOfDate(began, other)).map(({ name }) => `step ${name} has another result`)
@@ -241,6 +262,8 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
       const fields = compared === 'all' ? (all: Fingerprint) => all : inputFields
       const reasons = explainChange(fields(before.fingerprint), fields(today))
       if (reasons.length > 0 || work.started?.input !== undefined || work.child) return reasons
+      if (compared === 'all' && isBefore(state, step, call.after))
+        return [`it was made before step ${stepAt(state, call.after)} was there`]
       return outOfDate()
     },
     openFailures(error) {
@@ -256,6 +279,16 @@ export function startPass(life: Pick<Life, 'state' | 'crew' | 'signal' | 'waker'
   }
 }
 
+/** Whether a step began before another one had its result. */
+function isBefore(state: RunState, { status, settled, attempts }: TaskState, place: number): boolean {
+  const began = status === 'running' ? state.attempts.get(attempts.at(-1) ?? '')?.seq : settled?.began
+  return began !== undefined && began < place
+}
+
+function stepAt({ tasks }: RunState, place: number): string | undefined {
+  return tasks.values().find(({ settled }) => settled?.place === place)?.name
+}
+
 /** Recorded steps, each with the place of the last result that the function had received when it requested the step. */
 function recordedSteps({ tasks, inheritedCalls }: RunState): [name: string, after: number][] {
   const steps = [...tasks.values()].map(({ name, after = 0 }): [string, number] => [name, after])
@@ -263,7 +296,7 @@ function recordedSteps({ tasks, inheritedCalls }: RunState): [name: string, afte
   return [...called, ...steps]
 }
 
-function kindOf(wait: TaskState['wait'], child: unknown): string {
+export function kindOf(wait: TaskState['wait'], child: unknown): string {
   if (wait !== undefined) return wait === 'event' ? 'a wait for an event' : `a ${wait}`
   return child === undefined ? 'a function' : 'a crew'
 }
@@ -287,7 +320,7 @@ function whyAskedAgain(
 }
 
 /** The fields of a fingerprint that are about inputs. */
-function inputFields(fingerprint: Fingerprint): Fingerprint {
+export function inputFields(fingerprint: Fingerprint): Fingerprint {
   const isInput = (field: string): boolean => /^(input|input:.*|crew inputs)$/s.test(field)
   return Object.fromEntries(Object.entries(fingerprint).filter(([field]) => isInput(field)))
 }
