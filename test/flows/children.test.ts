@@ -48,6 +48,30 @@ describe('a replay of a task within a step', () => {
     assert.equal(await store.row('s/chapter[one]#1'), undefined)
   })
 
+  test('a replay of a task within a step is planned with what the tasks take that are executed within the step', async () => {
+    const { crew } = chapterCrew()
+    const work = book(crew)
+    await work.kickoff({ id: 'r' })
+    const usageOf = async (from: string) => {
+      const { tasks } = await work.run('r').plan({ from, only: 'descendants' })
+      return tasks.find(({ task }) => task === 'chapter[two]')?.estimate?.usage.calls
+    }
+    assert.equal(await usageOf('chapter[two]/write'), 1)
+    assert.equal(await usageOf('chapter[two]/plan'), 2)
+    assert.equal(await usageOf('chapter[two]'), 2)
+  })
+
+  test('a replay within a step is what a fork with an output of such a task advises', async () => {
+    const { crew } = chapterCrew()
+    const work = book(crew)
+    await work.kickoff({ id: 'r' })
+    await assert.rejects(work.run('r').fork({ outputs: { 'chapter[one]/write': 'mine' } }), {
+      code: 'OPTION_INVALID',
+      message:
+        /chapter\[one\]\/write is a task within step chapter\[one\].*give the output of chapter\[one\], or start a replay from chapter\[one\]\/write/,
+    })
+  })
+
   test('a replay of an unknown task within a step names the existing tasks and steps', async () => {
     const { crew } = chapterCrew()
     const work = book(crew)

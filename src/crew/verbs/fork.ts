@@ -35,7 +35,7 @@ import {
   decisionKeys,
   executeKeys,
 } from './shared-options.ts'
-import { withEstimates } from '../../engine/plan/estimate.ts'
+import { withEstimatesWithin } from '../../engine/plan/estimate.ts'
 import {
   planFork,
   effectsPolicies,
@@ -350,11 +350,11 @@ export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRun
   const merged = await overrideInputs(crew, parent, overrides, request.given.files)
   await checkBudgetPrices(crew)
   const forked = { ...request, inputs: merged.inputs }
-  const { tasks, entries, ...found } = crew.flow
+  const { tasks, entries, within, ...found } = crew.flow
     ? await planFlowFork(engine, crew, crew.flow, parent, forked)
-    : await planFork(crew, parent, forked)
+    : { ...(await planFork(crew, parent, forked)), within: new Map() }
   await checkPlanned(crew, merged.inputs, isExecutedBy(tasks))
-  const estimated = await withEstimates(engine, crew, tasks, parent)
+  const estimated = await withEstimatesWithin(engine, crew, tasks, within, parent)
   return { parent, overrides, ...merged, tasks: estimated, entries, compared, ...found }
 }
 

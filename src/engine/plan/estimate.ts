@@ -7,11 +7,14 @@ import { itemsOf } from '../../journal/state/at-path.ts'
 import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { modelCalls, type ModelCalls } from '../../journal/state/spent.ts'
 import { costOfCalls, type PricedCall } from '../../read/costs.ts'
+import { addCost } from '../../models/cost.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
+import { groupName } from '../../journal/paths.ts'
 import { outputPlace } from '../../read/incarnation.ts'
 import { readRun } from '../../read/read-run.ts'
 import { declaredTask, isItemOf } from '../run/for-each.ts'
+import { childOfStep } from './plan-flow.ts'
 
 /** Enough that one unusual run does not move the median. */
 const enoughSamples = 5
@@ -40,7 +43,8 @@ export async function withEstimates(
       // own calls get the price of the task's current model. Those of a nested crew get none: they come from an
       // inherited output, which doesn't record its models
       const model = task?.child ? '' : modelName(task?.agent.model)
-      const withModel = (call: PricedCall): PricedCall => (call.own ? { ...call, model } : call)
+      // the steps of a flow are not known before it runs
+      const withModel = (call: PricedCall): PricedCall => (call.own && !crew.flow ? { ...call, model } : call)
       const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(withModel), crew.prices)))
       const known = costs.filter((cost) => cost !== undefined)
       const cost = median(known)
@@ -50,6 +54,34 @@ export async function withEstimates(
       return { ...planned, estimate }
     }),
   )
+}
+
+/**
+ * Like `withEstimates`, for a replay that begins within a step of a flow: the step takes what the tasks within it take
+ * that are executed.
+ */
+export async function withEstimatesWithin(
+  engine: Engine,
+  crew: CrewDefinition,
+  plan: readonly PlannedTask[],
+  within: ReadonlyMap<string, readonly string[]>,
+  loaded?: RunState,
+): Promise<PlannedTask[]> {
+  const partsOf = (planned: PlannedTask): readonly PlannedTask[] =>
+    within.get(planned.task)?.map((task) => ({ ...planned, task })) ?? [planned]
+  const estimated = await withEstimates(engine, crew, plan.flatMap(partsOf), loaded)
+  const byTask = new Map(estimated.map((planned) => [planned.task, planned]))
+  return plan.map((planned) => {
+    const parts = within.get(planned.task)?.flatMap((task) => byTask.get(task) ?? [])
+    if (!parts) return byTask.get(planned.task) as PlannedTask
+    if (parts.some(({ uncounted }) => uncounted)) return { ...planned, uncounted: true }
+    const known = parts.flatMap(({ estimate }) => estimate ?? [])
+    if (known.length < parts.length) return planned
+    const cost = known.reduce((sum: number | undefined, one) => addCost(sum, one.cost), 0)
+    const usage = known.map((one) => one.usage).reduce(addUsage, noUsage)
+    const samples = Math.min(...known.map((one) => one.samples))
+    return { ...planned, estimate: { usage, ...defined({ cost }), samples } }
+  })
 }
 
 /** Whether a task can be executed without a model call. An agent task that made none was not really executed. */
@@ -94,30 +126,47 @@ async function collectSamples(
           )
     if (!state) continue
     for (const [task, executions] of samples) {
-      const made = state.tasks.get(task) ?? (crew.flow && sameStep(state, task))
-      if (!made?.output || made.source === 'edited') continue
-      const { usage, uncounted } = made.output
-      if (usage.calls === 0 && !canDoWithoutModel(crew, declaredTask(crew, task))) continue
-      const { incarnation, seq } = outputPlace(state, made)
-      const origin = `${incarnation} ${seq}`
-      if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
-      const inherited = usage.calls === 0 ? [] : [{ model: '', usage, own: true }]
-      // only the run that produced the output knows the models of its calls
-      executions.set(origin, {
-        calls: made.from
-          ? inherited
-          : [made, ...itemsOf(state, made)].flatMap((one) => modelCalls(state, one)).map(asNewCall),
-        counted: uncounted === undefined,
-      })
+      for (const { state: made, task: one } of await executionsIn(store, crew, state, task)) {
+        if (!one.output || one.source === 'edited') continue
+        const { usage, uncounted } = one.output
+        if (usage.calls === 0 && !canDoWithoutModel(crew, declaredTask(crew, task))) continue
+        const { incarnation, seq } = outputPlace(made, one)
+        const origin = `${incarnation} ${seq}`
+        if (executions.has(origin) ? one.from : executions.size >= enoughSamples) continue
+        const inherited = usage.calls === 0 ? [] : [{ model: '', usage, own: true }]
+        // only the run that produced the output knows the models of its calls
+        executions.set(origin, {
+          calls: one.from
+            ? inherited
+            : [one, ...itemsOf(made, one)].flatMap((part) => modelCalls(made, part)).map(asNewCall),
+          counted: uncounted === undefined,
+        })
+      }
     }
   }
   return new Map([...samples].map(([task, executions]) => [task, [...executions.values()]]))
 }
 
-/** Returns a step of a flow with the same name and another key. */
-function sameStep({ tasks }: RunState, step: string): TaskState | undefined {
-  const name = step.split('[', 1)[0]
-  return [...tasks.values()].find((other) => other.name.split('[', 1)[0] === name && other.output)
+/** The executions of a task in a run. Of a flow: of the step, or of its other keys; or of a task within them. */
+async function executionsIn(
+  store: Engine['store'],
+  { flow }: { readonly flow?: unknown },
+  state: RunState,
+  task: string,
+): Promise<{ readonly state: RunState; readonly task: TaskState }[]> {
+  const [first = '', ...within] = flow ? task.split('/') : [task]
+  const own = state.tasks.get(first)
+  const found = own ? [own] : flow ? sameSteps(state, first) : []
+  if (within.length === 0) return found.map((one) => ({ state, task: one }))
+  const children = await Promise.all(found.map(({ name }) => childOfStep(store, state, name)))
+  const inner = children.map(async (child) => (child ? executionsIn(store, child, child, within.join('/')) : []))
+  return (await Promise.all(inner)).flat()
+}
+
+/** The steps of a flow with the same name and other keys, as many as an estimate needs. */
+function sameSteps({ tasks }: RunState, step: string): TaskState[] {
+  const done = [...tasks.values()].filter(({ name, output }) => output && groupName(name) === groupName(step))
+  return done.slice(0, enoughSamples)
 }
 
 /** Returns the median of each field, over the usages that report it. */

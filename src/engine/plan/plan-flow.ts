@@ -2,23 +2,21 @@
 // planned from the record alone: what was requested after these steps is executed or offered. For any other fork, the
 // function is called without executing a step, and a recorded result is inherited if nothing that it depends on has
 // changed. What follows the first step to execute is known only when the run gets there.
-import { messageOf, RepriseError } from '../../base/errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import type { NewEntry, OutputPlace, PlannedTask } from '../../journal/entries.ts'
-import { renameTasks, withTaskChanges } from '../../journal/state/change-tasks.ts'
 import { noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { digest } from '../../journal/hash.ts'
 import { throughJson } from '../../journal/json.ts'
 import { outputPlace } from '../../read/incarnation.ts'
-import { redact } from '../../secrets/redact.ts'
 import type { Store } from '../../stores/store.ts'
-import { createNotifier } from '../../base/notifier.ts'
-import type { CrewDefinition, Engine, FlowDefinition, World } from '../definition.ts'
+import type { CrewDefinition, Engine, FlowDefinition, Inputs, World } from '../definition.ts'
 import { isSettled } from '../../journal/state/steps.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
 import { questionOf } from '../flow/wait.ts'
-import { Misfit, oldName, startPass, stepError, type PassEnd, type StepCall } from '../flow/pass.ts'
-import type { ForkPlan, ForkRequest } from './plan-fork.ts'
+import type { StepCall } from '../flow/pass.ts'
+import { dryPass, type DryPass } from './dry-pass.ts'
+import { planFork, type ForkPlan, type ForkRequest } from './plan-fork.ts'
 
 export interface FlowPlan extends ForkPlan {
   /** Why the plan is unreliable: the function throws, or waits for something that is not a step. */
@@ -27,6 +25,8 @@ export interface FlowPlan extends ForkPlan {
   readonly open: boolean
   /** The new run would equal its parent. */
   readonly isUnchanged: boolean
+  /** For a replay from a task within a step: the tasks that are executed within it, such as `chapter[3]/write`. */
+  readonly within: ReadonlyMap<string, readonly string[]>
 }
 
 type Action = 'inherit' | 'offer' | 'execute' | 'edit' | 'drop'
@@ -46,8 +46,12 @@ export async function planFlowFork(
   request: ForkRequest,
 ): Promise<FlowPlan> {
   const byRecord = planByRecord(parent, request)
-  if (request.from?.name.includes('/')) await checkWithin(store, parent, request.from.name)
-  const dry = byRecord ? undefined : await dryPass(world, crew, flow, { ...parent, inputs: request.inputs }, 'all')
+  const address = request.from && addressWithin(request.from.name)
+  if (request.from && address) await checkWithin(store, parent, request.from.name)
+  const inner =
+    address && (await executedWithin({ store, world }, crew, flow, { ...parent, inputs: request.inputs }, address))
+  const inputs = { ...parent, inputs: request.inputs }
+  using dry = byRecord ? undefined : await dryPass(world, crew, flow, inputs, { compared: 'all' })
   const steps = byRecord ?? planByPass(dry as DryPass)
   const entries: NewEntry[] = []
   const tasks: PlannedTask[] = []
@@ -70,7 +74,44 @@ export async function planFlowFork(
   }
   for (const call of dry?.added ?? []) tasks.push(newStep(call, `run ${parent.run} has no record of it`))
   const isUnchanged = dry !== undefined && endsAs(parent, dry) && tasks.every(({ action }) => action === 'inherit')
-  return { tasks, entries, open: !dry?.ended, isUnchanged, warnings: dry?.warnings ?? [] }
+  const within = new Map(address && inner ? [[address.step, inner]] : [])
+  return { tasks, entries, open: !dry?.ended, isUnchanged, within, warnings: dry?.warnings ?? [] }
+}
+
+/** Splits `chapter[3]/write` into the step and the task within its child run. Undefined for a step alone. */
+export function addressWithin(from: string): { readonly step: string; readonly task: string } | undefined {
+  const slash = from.indexOf('/')
+  return slash < 0 ? undefined : { step: from.slice(0, slash), task: from.slice(slash + 1) }
+}
+
+/** Plans the child run of a step, which begins at a task within it. `parent`: the recorded child run. */
+export async function planChildFork(
+  engine: Pick<Engine, 'store' | 'world'>,
+  crew: CrewDefinition,
+  parent: RunState,
+  { inputs, from }: { readonly inputs: Inputs; readonly from: string },
+): Promise<ForkPlan & Partial<Pick<FlowPlan, 'within'>>> {
+  const request = { inputs, stale: 'keep', from: { name: from } } as const
+  return crew.flow ? planFlowFork(engine, crew, crew.flow, parent, request) : planFork(crew, parent, request)
+}
+
+/** The tasks that a replay executes within a step. Undefined if today's function doesn't request such a child run. */
+async function executedWithin(
+  engine: Pick<Engine, 'store' | 'world'>,
+  crew: CrewDefinition,
+  flow: FlowDefinition,
+  parent: RunState,
+  { step, task }: { readonly step: string; readonly task: string },
+): Promise<readonly string[] | undefined> {
+  using pass = await dryPass(engine.world, crew, flow, parent, { compared: 'kind', stopAt: step })
+  const { work } = pass.calls.get(step) ?? {}
+  const child = work && 'child' in work ? work.child : undefined
+  const recorded = child && (await childOfStep(engine.store, pass.state, step))
+  if (!recorded) return undefined
+  const inputs = child.known(parent.inputs) ?? recorded.inputs
+  const { tasks, within } = await planChildFork(engine, child.crew, recorded, { inputs, from: task })
+  const executed = tasks.filter(({ action }) => action === 'execute')
+  return executed.flatMap(({ task: name }) => (within?.get(name) ?? [name]).map((inner) => `${step}/${inner}`))
 }
 
 /** Whether the function ends today as it did in the completed run. */
@@ -124,10 +165,10 @@ function planByRecord(
   if (from) {
     const [first = '', ...rest] = from.name.split('/')
     const isWithin = rest.length > 0
-    const named = steps.filter(({ name }) => name === first || (!isWithin && name.startsWith(`${first}[`)))
+    const named = isWithin ? (parent.tasks.has(first) ? [first] : []) : keysOf(parent, first)
     if (named.length === 0) throw unknownStep(parent, first)
     const why = isWithin ? `its child run starts at ${rest.join('/')}` : 'the new run starts here'
-    for (const { name } of named) starts.set(name, { action: 'execute', reasons: [why] })
+    for (const name of named) starts.set(name, { action: 'execute', reasons: [why] })
   }
   if (retry) {
     const failed = steps.filter(({ status }) => status === 'failed')
@@ -138,6 +179,7 @@ function planByRecord(
     for (const { name } of failed) starts.set(name, { action: 'execute', reasons: [`it failed in run ${parent.run}`] })
   }
   for (const name of outputs?.keys() ?? []) {
+    if (addressWithin(name)) throw withinRefused(parent, name)
     if (!parent.tasks.has(name)) throw unknownStep(parent, name)
     starts.set(name, { action: 'edit', reasons: ['its output is given'] })
   }
@@ -158,6 +200,11 @@ function planByRecord(
       return [step.name, { action: !executesAll && canBeOffered(parent, step) ? 'offer' : 'execute', reasons }]
     }),
   )
+}
+
+/** The recorded steps that a name stands for: the step, and all of its keys. */
+export function keysOf({ tasks }: RunState, step: string): string[] {
+  return [...tasks.keys()].filter((name) => name === step || name.startsWith(`${step}[`))
 }
 
 /** Whether the result may be kept if the step is requested again: only if it declares what it depends on. */
@@ -199,6 +246,13 @@ function unknownStep({ run, tasks }: RunState, name: string): RepriseError {
   return new RepriseError('TASK_NOT_FOUND', words, { runId: run })
 }
 
+/** A fork takes the outputs of its own steps: those of a child run belong to that run. */
+function withinRefused({ run }: RunState, address: string): RepriseError {
+  const { step = '', task = '' } = addressWithin(address) ?? {}
+  const words = `${address} is a task within step ${step}, whose output a fork does not replace; give the output of ${step}, or start a replay from ${address} and edit ${task} in its child run with run.edit('${address}', output)`
+  return new RepriseError('OPTION_INVALID', words, { runId: run })
+}
+
 /** Plans by what the function requests today. */
 function planByPass({ state, fresh, stale, ended }: DryPass): Map<string, StepPlan> {
   return new Map(
@@ -226,7 +280,8 @@ export async function planFlowRun(
     const failed = tasks.get(name)
     if (failed) tasks.set(name, { ...failed, status: 'pending' })
   }
-  const { fresh, stale, added, ended, warnings } = await dryPass(world, crew, flow, { ...state, tasks }, 'inputs')
+  using dry = await dryPass(world, crew, flow, { ...state, tasks }, { compared: 'inputs' })
+  const { fresh, stale, added, ended, warnings } = dry
   const kept = [...fresh].map((task): PlannedTask => ({ task, action: 'inherit', reasons: ['already recorded'] }))
   const again = [...stale].map(([task, reasons]): PlannedTask => ({ task, action: 'execute', reasons }))
   const next = added.map((call) => newStep(call, whyNext(state, call)))
@@ -247,84 +302,4 @@ function whyNext(state: RunState, { name }: StepCall): string {
   if (step.wait !== 'question') return `it waits for ${step.wait === 'sleep' ? 'a time' : 'an event'}`
   const isAnswered = questionOf(state, step.attempts.at(-1) ?? '')?.answer !== undefined
   return isAnswered ? 'it was answered' : 'it waits for an answer'
-}
-
-/** What the function of a flow requests if nothing is executed. */
-interface DryPass {
-  /** The recorded state, in which renamed steps have their new names. */
-  readonly state: RunState
-  /** Recorded steps whose result the function received. */
-  readonly fresh: ReadonlySet<string>
-  /** Recorded steps that are executed again, and why. */
-  readonly stale: ReadonlyMap<string, readonly string[]>
-  /** Requested steps without a result. */
-  readonly added: readonly StepCall[]
-  /** How the function ended, if it did. */
-  readonly ended: PassEnd | undefined
-  readonly warnings: readonly string[]
-}
-
-/** The function may wait this long for something that is not a step. */
-const dryLimitMs = 5_000
-
-/** Calls the function with the recorded results. Writes nothing, and executes no step. */
-async function dryPass(
-  world: World,
-  crew: CrewDefinition,
-  flow: FlowDefinition,
-  recorded: RunState,
-  compared: 'inputs' | 'all',
-): Promise<DryPass> {
-  // a copy: steps are renamed in it
-  const state = withTaskChanges(recorded, {})
-  const stop = new AbortController()
-  const waker = createNotifier()
-  const pass = startPass({ state, crew, signal: stop.signal, waker }, flow)
-  const fresh = new Set<string>()
-  const stale = new Map<string, readonly string[]>()
-  const added: StepCall[] = []
-  const until = world.monotonic() + dryLimitMs
-  try {
-    for (;;) {
-      await world.turn()
-      for (const call of pass.requested.splice(0)) {
-        const old = oldName(state, pass, call)
-        if (old !== undefined) renameTasks(state, { [old]: call.name })
-        const step = state.tasks.get(call.name)
-        const reasons = step && pass.whyStale(call, step, compared)
-        if (!step || !isSettled(step)) added.push(call)
-        else if (reasons && reasons.length > 0) stale.set(call.name, reasons)
-        else pass.settle(call)
-      }
-      const next = pass.next(new Map())
-      if (next) {
-        const step = state.tasks.get(next.name) as TaskState
-        const { raw = '', structured = false } = step.output ?? {}
-        try {
-          const value = step.timedOut || step.status === 'failed' ? undefined : await next.read(raw, structured, step)
-          pass.deliver(step)
-          fresh.add(next.name)
-          if (step.status === 'failed' && step.error) next.reject(stepError(state.run, next.name, step.error))
-          else next.resolve(value)
-        } catch (error) {
-          if (!(error instanceof Misfit)) throw error
-          stale.set(next.name, [`its result no longer fits its schema: ${error.message}`])
-        }
-        continue
-      }
-      if (pass.ended) break
-      const isWaiting = stale.size + added.length > 0
-      if (isWaiting || world.monotonic() > until) break
-      await world.sleep(5, stop.signal)
-    }
-    const { ended } = pass
-    const isWaiting = stale.size + added.length > 0
-    const warnings = ended && 'error' in ended ? [`flow ${crew.name} fails: ${redact(messageOf(ended.error))}`] : []
-    if (!ended && !isWaiting)
-      warnings.push(`flow ${crew.name} waits for something that is not a step; what follows is unknown`)
-    return { state, fresh, stale, added, ended, warnings }
-  } finally {
-    pass.drop()
-    stop.abort(new Error('the plan is made'))
-  }
 }
