@@ -17,9 +17,9 @@ export async function benchStreaming(): Promise<Figure[]> {
     const baseURL = `http://127.0.0.1:${port}/${pieces}`
     const model = createOpenAICompatible({ name: 'local', baseURL, includeUsage: true })('gpt-test')
     const listeners = createListeners()
-    const listener = listeners.listen(() => {}, false)
+    const listener = listeners.listen('r', { wake() {}, again: false })
     const call = async (heard: boolean): Promise<void> => {
-      using reply = listeners.streamReply('note#1/1', 0)
+      using reply = listeners.streamReply('r', 'note#1/1', 0)
       const messages = [{ role: 'user' as const, text: 'hello' }]
       const more = heard ? { listener: reply } : {}
       await callModel({ model, instructions: '', messages, tools: [], ...more })

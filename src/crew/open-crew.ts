@@ -100,13 +100,12 @@ function warnOnce({ url, caution }: Store, { logger }: CrewDefinition, { process
   logger.warn(`the store ${url}: ${caution}`)
 }
 
-/** Returns an engine for one run, with its own listeners. */
-export function engineFor(engine: Engine, run: string): Engine {
+/** Returns an engine for one run tree, with its own listeners. */
+export function engineForTree(engine: Engine): Engine {
   const listeners = createListeners()
-  const appended = (appendedTo: string, entries: readonly Entry[]): void => {
-    // other entries belong to child runs
-    if (appendedTo === run) listeners.appended(entries)
-    engine.appended?.(appendedTo, entries)
+  const appended = (run: string, entries: readonly Entry[]): void => {
+    listeners.appended(run, entries)
+    engine.appended?.(run, entries)
   }
   return { ...engine, listeners, appended, within: new Map() }
 }

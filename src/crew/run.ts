@@ -1,7 +1,7 @@
 // The Run class: the handle of a run, whichever process executes it. Creating a handle reads nothing.
 import { defined, text, wrong } from '../base/options.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
-import { follow, followLive, type RestStatus } from '../read/follow.ts'
+import { follow, followLive, type FollowedEvent, type FollowOptions, type RestStatus } from '../read/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../read/listeners.ts'
 import { backtestName } from '../read/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
@@ -115,13 +115,26 @@ export class Run<T extends Tasks = readonly Task[]> {
   /**
    * Streams the journal from its first entry, or after entry `after`, until the run completes, fails, is cancelled or
    * suspends, whichever process writes it. If this crew executes the run, model output is streamed as it is produced. A
-   * slow consumer never delays the run. With `caughtUp`, an extra event marks the end of the history. Rejects with
-   * RUN_NOT_FOUND, or with an error that stopped the run and could not be recorded in its journal.
+   * slow consumer never delays the run. Model output of child runs is included, up to a `text.end`, but not their
+   * entries. With `caughtUp`, an extra event marks the end of the history. Rejects with RUN_NOT_FOUND, or with an error
+   * that stopped the run and could not be recorded in its journal.
    */
   events(options: EventsOptions & { readonly caughtUp: true }): RunEvents<RunEvent | CaughtUpEvent>
   events(options?: EventsOptions): RunEvents
   events(options: EventsOptions = {}): RunEvents<RunEvent | CaughtUpEvent> {
-    return this.#follow(readEventsOptions(options))
+    return this['~follow'](readEventsOptions(options)) as RunEvents<RunEvent | CaughtUpEvent>
+  }
+
+  /** `events`, and the entries of child runs on request: for adapters that stream the run in another protocol. */
+  '~follow'(options: Pick<FollowOptions, 'after' | 'marked' | 'children'>): RunEvents<FollowedEvent> {
+    const here = this.#underWay
+    if (here) return followLive(here.engine, this.id, { ...options, ...sourceOf(here) })
+    return lazyIterator<FollowedEvent, RestStatus | undefined>(async () => {
+      const finished = await this.#finishedHere()
+      if (finished) return followLive(finished.engine, this.id, { ...options, ...sourceOf(finished) })
+      const { engine } = await this.#ownRow()
+      return follow(engine, this.id, options)
+    })
   }
 
   /**
@@ -139,7 +152,7 @@ export class Run<T extends Tasks = readonly Task[]> {
     return {
       id: this.id,
       world,
-      follow: (after) => this.#follow({ after, marked: true }),
+      follow: (after) => this.events({ after, caughtUp: true }),
       isOver: (after) => this.#isOver(after),
       asked: async () => treeQuestions((await readRun(store, this.id)).state, childReader(store)),
     }
@@ -314,17 +327,6 @@ export class Run<T extends Tasks = readonly Task[]> {
     return tree ? storedResultOf(this.#crew, tree) : result
   }
 
-  #follow(options: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUpEvent> {
-    const here = this.#underWay
-    if (here) return followLive(here.engine, this.id, { ...options, until: unjournaledFailure(here) })
-    return lazyIterator<RunEvent | CaughtUpEvent, RestStatus | undefined>(async () => {
-      const finished = await this.#finishedHere()
-      if (finished) return followLive(finished.engine, this.id, { ...options, until: unjournaledFailure(finished) })
-      const { engine } = await this.#ownRow()
-      return follow(engine, this.id, options)
-    })
-  }
-
   async #isOver(after: number): Promise<boolean> {
     const here = this.#underWay
     if (here) return isEnded(here.state.status) && after >= here.state.seq
@@ -368,6 +370,11 @@ export class Run<T extends Tasks = readonly Task[]> {
     const { state } = await readRun(engine.store, this.id)
     return { state, cost: await costOfRun(state, this.#crew.prices), status: await rowStatus(engine.store, row) }
   }
+}
+
+/** What a run in this process is followed with. */
+function sourceOf(here: RunHere): Pick<FollowOptions, 'since' | 'until'> {
+  return { since: here.state.seq, until: unjournaledFailure(here) }
 }
 
 export function startRun<T extends Tasks>(start: () => Promise<StartedRun>): RunPromise<T> {

@@ -373,9 +373,9 @@ export interface Engine {
   readonly leases: LeaseKeeper
   /** Called with entries as soon as they are on disk. */
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
-  /** If this engine is for one run: the listeners to its models. */
+  /** If this engine is for one run tree: the listeners to its models. */
   readonly listeners?: Listeners | undefined
-  /** If this engine is for one run: its child runs that were already read. */
+  /** If this engine is for one run tree: its child runs that were already read. */
   readonly within?: Map<string, RunState> | undefined
   readonly tracing?: Tracing | undefined
 }

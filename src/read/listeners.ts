@@ -1,18 +1,21 @@
-// Streams model replies to listeners in the process that executes the run. Deltas are not journaled. The pieces of the
-// current reply are stored once, until the reply is recorded; each listener only has a cursor. So listeners never delay
-// a model call, a slow listener gets several pieces joined into one, and a late listener gets the reply from its start.
+// Streams model replies to listeners in the process that executes the run. They belong to a run tree: a listener to a
+// run also hears the models of its child runs. Deltas are not journaled. The pieces of the current reply are stored
+// once, until the reply is recorded; each listener only has a cursor. So listeners never delay a model call, a slow
+// listener gets several pieces joined into one, and a late listener gets the reply from its start.
 import type { Entry, ReplyPart } from '../journal/entries.ts'
 import type { ModelListener } from '../models/call-model.ts'
 
 /**
  * A piece of a reply that is being streamed. It isn't journaled and has no number; the entry with its path has the
- * reply.
+ * reply. Paths of child runs begin with the attempt that created the run: `article[rye]#1/draft#1/1`.
  */
 export type Delta =
   | { readonly type: 'text.delta'; readonly path: string; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly path: string; readonly text: string }
-  /** Discard all deltas of this path: the try failed, and its text will not be journaled. */
+  /** Discard all deltas of this path: the try failed, or they are sent again. */
   | { readonly type: 'text.reset'; readonly path: string }
+  /** The reply at this path of a child run is recorded there. The deltas of the path are its whole text. */
+  | { readonly type: 'text.end'; readonly path: string }
 
 /** Marks the end of history: all events that existed when following began were delivered. */
 export interface CaughtUpEvent {
@@ -23,31 +26,42 @@ export interface CaughtUpEvent {
 
 export type RunEvent = Entry | Delta
 
-/** The listeners of one run. */
+/** The listeners of a run tree. */
 export interface Listeners {
   /**
-   * Returns the receiver of one model call's reply. `after`: the last entry before the call; listeners get all entries
-   * up to it first. Dispose of the receiver when the reply is recorded or the call has failed.
+   * Returns the receiver of one model call's reply in `run`. `after`: the last entry before the call; listeners get all
+   * entries up to it first. Dispose of the receiver when the reply is recorded or the call has failed.
    */
-  streamReply(path: string, after: number): ModelListener & Disposable
+  streamReply(run: string, path: string, after: number): ModelListener & Disposable
   /** Call it with entries that are on disk. */
-  appended(entries: readonly Entry[]): void
+  appended(run: string, entries: readonly Entry[]): void
+  /** Adds a listener to a run and its child runs. */
+  listen(run: string, options: ListenOptions): Listener
+}
+
+interface ListenOptions {
+  /** Called when there may be new deltas. */
+  readonly wake: () => void
   /**
-   * Adds a listener. `wake` is called when there may be new deltas. `again`: the caller may already have received the
-   * start of a reply from another listener, so each reply begins with a reset.
+   * Whether the caller may already have received the start of a reply from another listener: each reply then begins
+   * with a reset.
    */
-  listen(wake: () => void, again: boolean): Listener
+  readonly again: boolean
 }
 
 export interface Listener {
-  /** Yields the new deltas for a listener that has all entries up to `seq`. */
-  deltas(seq: number): Generator<Delta>
-  /** Yields the deltas that a listener must get before this entry: the rest of the reply that the entry records. */
-  before(entry: Entry): Generator<Delta>
+  /** Yields the new deltas. `seqOf`: up to which entry the listener has a run; undefined if it isn't followed. */
+  deltas(seqOf: (run: string) => number | undefined): Generator<Delta>
+  /**
+   * Yields the deltas that a listener must get before this entry: the rest of the reply that the entry records.
+   * `isNew`: the whole reply, even if nothing of it was streamed to this listener.
+   */
+  before(run: string, entry: Entry, isNew: boolean): Generator<Delta>
   stop(): void
 }
 
 interface StreamedReply {
+  readonly run: string
   readonly after: number
   pieces: { readonly type: DeltaType; readonly text: string }[]
 }
@@ -63,9 +77,9 @@ interface DeltaCursor {
 }
 
 interface ListenerState {
+  readonly run: string
+  /** By the path of the reply, which begins with the run. */
   readonly cursors: Map<string, DeltaCursor>
-  /** The first entry appended since listening started. */
-  since: number | undefined
   wake(): void
 }
 
@@ -73,11 +87,11 @@ export function createListeners(): Listeners {
   const members = new Set<ListenerState>()
   const replies = new Map<string, StreamedReply>()
 
-  function reset(path: string, reply: StreamedReply): void {
+  function reset(key: string, reply: StreamedReply): void {
     if (reply.pieces.length === 0) return
     reply.pieces = []
     for (const member of members) {
-      const cursor = member.cursors.get(path)
+      const cursor = member.cursors.get(key)
       if (!cursor) continue
       cursor.void ||= cursor.next > 0
       cursor.next = 0
@@ -86,36 +100,46 @@ export function createListeners(): Listeners {
   }
 
   return {
-    streamReply(path, after) {
-      const reply: StreamedReply = { after, pieces: [] }
-      replies.set(path, reply)
+    streamReply(run, path, after) {
+      const reply: StreamedReply = { run, after, pieces: [] }
+      const key = replyKey(run, path)
+      replies.set(key, reply)
       return {
-        listening: () => members.size > 0,
+        listening: () => members.values().some((member) => isHeardBy(member, run)),
         onDelta(type, text) {
           reply.pieces.push({ type, text })
-          for (const member of members) member.wake()
+          for (const member of members) if (isHeardBy(member, run)) member.wake()
         },
-        reset: () => reset(path, reply),
+        reset: () => reset(key, reply),
         [Symbol.dispose]() {
           // a recorded reply was already removed
-          if (replies.get(path) !== reply) return
-          reset(path, reply)
-          replies.delete(path)
+          if (replies.get(key) !== reply) return
+          reset(key, reply)
+          replies.delete(key)
         },
       }
     },
 
-    appended(entries) {
-      for (const member of members) member.since ??= entries[0]?.seq
-      for (const { type, path } of entries) if (type === 'model.replied' && path !== undefined) replies.delete(path)
+    appended(run, entries) {
+      for (const { type, path } of entries)
+        if (type === 'model.replied' && path !== undefined) replies.delete(replyKey(run, path))
     },
 
-    listen(wake, again) {
-      const member: ListenerState = { cursors: new Map(), since: undefined, wake }
+    listen(run, { wake, again }) {
+      const member: ListenerState = { run, cursors: new Map(), wake }
       members.add(member)
       return createListener(member, replies, { again, stop: () => void members.delete(member) })
     },
   }
+}
+
+/** The id of a child run is its parent's id and a path, so a path below it is also unique in the tree. */
+function replyKey(run: string, path: string): string {
+  return `${run}/${path}`
+}
+
+function isHeardBy(member: ListenerState, run: string): boolean {
+  return run === member.run || run.startsWith(`${member.run}/`)
 }
 
 function createListener(
@@ -126,30 +150,32 @@ function createListener(
   const { cursors } = member
   /** Replies whose entry this listener has, perhaps before `appended` was called with it. */
   const recorded = new WeakSet<StreamedReply>()
+  const pathOf = (key: string): string => key.slice(member.run.length + 1)
 
   function* resets(): Generator<Delta> {
-    for (const [path, cursor] of cursors) {
+    for (const [key, cursor] of cursors) {
       if (!cursor.void) continue
       cursor.void = false
       cursor.received = { text: 0, reasoning: 0 }
-      yield { type: 'text.reset', path }
+      yield { type: 'text.reset', path: pathOf(key) }
     }
   }
 
-  function* begin(path: string, reply?: StreamedReply): Generator<Delta, DeltaCursor> {
+  function* begin(key: string, reply?: StreamedReply): Generator<Delta, DeltaCursor> {
     const cursor: DeltaCursor = { reply, next: 0, received: { text: 0, reasoning: 0 }, void: false }
-    cursors.set(path, cursor)
-    if (again) yield { type: 'text.reset', path }
+    cursors.set(key, cursor)
+    if (again) yield { type: 'text.reset', path: pathOf(key) }
     return cursor
   }
 
   return {
-    *deltas(seq) {
+    *deltas(seqOf) {
       yield* resets()
-      for (const [path, reply] of replies) {
-        if (reply.after > seq || reply.pieces.length === 0 || recorded.has(reply)) continue
-        const known = cursors.get(path)
-        const cursor = known?.reply === reply ? known : yield* begin(path, reply)
+      for (const [key, reply] of replies) {
+        const isDue = isHeardBy(member, reply.run) && reply.after <= (seqOf(reply.run) ?? -1)
+        if (!isDue || reply.pieces.length === 0 || recorded.has(reply)) continue
+        const known = cursors.get(key)
+        const cursor = known?.reply === reply ? known : yield* begin(key, reply)
         // only the pieces that exist now: a model that never pauses must not hold up entries and other replies
         const end = reply.pieces.length
         while (!cursor.void && cursor.next < end) {
@@ -158,26 +184,30 @@ function createListener(
           for (; reply.pieces[cursor.next]?.type === type && cursor.next < end; cursor.next++)
             text += reply.pieces[cursor.next]?.text
           cursor.received[type] += text.length
-          yield { type: `${type}.delta`, path, text }
+          yield { type: `${type}.delta`, path: pathOf(key), text }
         }
       }
     },
 
-    *before(entry) {
+    *before(run, entry, isNew) {
       yield* resets()
       const { type, path, seq } = entry
       if (type !== 'model.replied' || path === undefined) return
-      const reply = replies.get(path)
+      const key = replyKey(run, path)
+      const reply = replies.get(key)
       const isItsRecord = reply !== undefined && seq > reply.after
       if (isItsRecord) recorded.add(reply)
-      const isLive = isItsRecord || (member.since !== undefined && seq >= member.since)
-      const cursor = cursors.get(path) ?? (isLive ? yield* begin(path) : undefined)
-      cursors.delete(path)
+      const cursor = cursors.get(key) ?? (isItsRecord || isNew ? yield* begin(key) : undefined)
+      cursors.delete(key)
       if (!cursor) return
+      const { received } = cursor
       for (const part of ['reasoning', 'text'] as const) {
-        const text = replyTextOfType(entry.parts, part).slice(cursor.received[part])
-        if (text !== '') yield { type: `${part}.delta`, path, text }
+        const text = replyTextOfType(entry.parts, part).slice(received[part])
+        received[part] += text.length
+        if (text !== '') yield { type: `${part}.delta`, path: pathOf(key), text }
       }
+      // in the run itself, the entry is the end
+      if (run !== member.run && received.text + received.reasoning > 0) yield { type: 'text.end', path: pathOf(key) }
     },
 
     stop,

@@ -8,8 +8,8 @@ import type { PartOrigin } from './message.ts'
 
 export interface ExposeOptions {
   /**
-   * Tasks whose texts and outputs are shown. Default: tasks without an output schema, the last task, and the task whose
-   * output is the result.
+   * Tasks whose texts and outputs are shown. A task that is run by a task in the list, as a crew or an agent, counts as
+   * in the list. Default: tasks without an output schema, the last task, and the task whose output is the result.
    */
   readonly tasks?: boolean | readonly string[] | undefined
   /**
@@ -31,6 +31,8 @@ export interface Exposure {
   readonly errors: boolean
   /** Whether the texts of a reply at this path are shown. Never changes for a path. */
   text(state: RunState, origin: PartOrigin): boolean
+  /** What is shown of the child runs of a task. Undefined: no texts. */
+  child(task: string): Exposure | undefined
   /** Whether the output of a task is shown. */
   output(state: RunState, task: string): boolean
   /** Like `output`, for a task of a child run, whose state isn't available here. */
@@ -58,14 +60,24 @@ export function readExpose(value: unknown): Exposure {
   const tools = optional('tools of expose', options.tools, flagOrNames) ?? false
   const includes = (shown: boolean | readonly string[], name: string): boolean =>
     typeof shown === 'boolean' ? shown : shown.includes(name)
-  return {
+  const exposure: Exposure = {
     prompts: optional('prompts of expose', options.prompts, flag) ?? false,
     reasoning: optional('reasoning of expose', options.reasoning, flag) ?? false,
     errors: optional('errors of expose', options.errors, flag) ?? false,
-    text(state, { task, path }) {
-      if (tasks !== undefined) return includes(tasks, task)
-      const [attempt = ''] = attemptsOnPath(path)
-      return isLast(state, task) || state.attempts.get(attempt)?.request.output === undefined
+    text(state, origin) {
+      if (tasks !== undefined) return includes(tasks, origin.task)
+      return isLast(state, origin.task) || !hasSchema(state, origin)
+    },
+    child(task) {
+      if (tasks === false) return undefined
+      const isNamed = tasks !== undefined && includes(tasks, task)
+      return {
+        ...exposure,
+        // the result of a child run isn't that of the run
+        text: (state, origin) =>
+          isNamed || (tasks === undefined ? !hasSchema(state, origin) : includes(tasks, origin.task)),
+        child: (inner) => exposure.child(isNamed ? task : inner),
+      }
     },
     output(state, task) {
       if (tasks !== undefined) return includes(tasks, task)
@@ -74,6 +86,12 @@ export function readExpose(value: unknown): Exposure {
     childOutput: (task) => includes(tasks ?? false, task),
     tool: (name) => includes(tools, name),
   }
+  return exposure
+}
+
+function hasSchema(state: RunState, { path }: PartOrigin): boolean {
+  const [attempt = ''] = attemptsOnPath(path)
+  return state.attempts.get(attempt)?.request.output !== undefined
 }
 
 const everything: ExposeOptions = { tasks: true, tools: true, prompts: true, reasoning: true, errors: true }

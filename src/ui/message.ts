@@ -73,7 +73,9 @@ export interface AskingData
 /** The origin of a text, reasoning or tool call of the message, in `reprise` of its metadata. */
 export interface PartOrigin {
   readonly task: string
-  /** `note#1/2`: task, attempt, model call. */
+  /** The task of a child run that speaks: `draft`, or `research/search` if its run is within another child run. */
+  readonly within?: string
+  /** `note#1/2`: task, attempt, model call. In a child run, after the attempt that created it: `work#1/note#1/2`. */
   readonly path: string
   readonly agent?: string
 }

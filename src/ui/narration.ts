@@ -1,15 +1,21 @@
 // Folds the events of a run into what a person sees of it: items. Recorded items are in the order of their entries, for
 // every reader. Text that isn't recorded yet comes after them, and is replaced by the recorded items. The items are
 // divided into steps, so that a reader can drop the current step: a step is finished when all of its calls are.
+//
+// A child run has a narration of its own, of which only texts are shown. Its journal has other numbers, so its texts
+// count as not recorded until its attempt has ended or the run rests: that entry adds them to the items.
 import type { TreeQuestion } from '../engine/task/children.ts'
+import type { ChildEntry } from '../read/follow.ts'
 import type { RunEvent } from '../read/listeners.ts'
 import { defined } from '../base/options.ts'
 import type { Entry, EntryOf, ToolOutcome } from '../journal/entries.ts'
 import { attemptsOnPath, parentPath } from '../journal/paths.ts'
 import { callAt as recordedCall, taskNameAt } from '../journal/state/at-path.ts'
 import { applyEntry, emptyState } from '../journal/state/fold.ts'
+import { statusAfter } from '../journal/table/entry-table.ts'
 import { askingTask } from '../journal/state/open-questions.ts'
 import type { QuestionState, RunState } from '../journal/state/state.ts'
+import { createChildNarration, type ChildNarration } from './child-narration.ts'
 import { withoutResult, type Exposure } from './expose.ts'
 import {
   isOpenCall,
@@ -36,14 +42,19 @@ export interface Narration {
   readonly steps: number
   /** Index of the first item of the current step. */
   readonly stepStart: number
-  /** Shown text that isn't recorded yet. */
+  /** Shown text that isn't recorded yet, or only in child runs. */
   unrecorded(): TextItem[]
   /** Returns the changed items. */
-  addEvent(event: RunEvent): ReadonlySet<Item>
+  addEvent(event: RunEvent | ChildEntry): ReadonlySet<Item>
   /** Adds the questions of child runs, which are in their journals. Returns the changed items. */
   addChildQuestions(asked: readonly TreeQuestion[]): ReadonlySet<Item>
   /** Drops unrecorded text: the rest of it will never come. */
   dropUnrecorded(): void
+}
+
+/** Whether to read the child runs of a task for a narration. */
+export function narratedChildren(exposure: Exposure, step?: string): (task: string) => boolean {
+  return (task) => (step === undefined || task === step) && exposure.child(task) !== undefined
 }
 
 export function createNarration(run: string, exposure: Exposure, step?: string): Narration {
@@ -52,6 +63,8 @@ export function createNarration(run: string, exposure: Exposure, step?: string):
   const byKey = new Map<string, Item>()
   const questions: QuestionItem[] = []
   const streaming = new Map<string, TextItem[]>()
+  /** Child runs, by the attempts that created them. */
+  const children = new Map<string, ChildNarration>()
   const hidden = new Set<Item>()
   let changed = new Set<Item>()
   let steps = 0
@@ -66,6 +79,7 @@ export function createNarration(run: string, exposure: Exposure, step?: string):
   }
 
   const isNarrated = (task: string): boolean => step === undefined || task === step
+  const followsChildren = narratedChildren(exposure, step)
 
   function isStreamShown({ type, origin }: TextItem): boolean {
     return (type === 'text' || exposure.reasoning) && isTextShown(origin)
@@ -154,12 +168,38 @@ export function createNarration(run: string, exposure: Exposure, step?: string):
     }
   }
 
-  /** Adds the answer of a crew, whose replies are in the journal of its child run. */
+  /** Adds the answer of a crew, unless a model of its child run has said just that. */
   function addChildAnswer(path: string): void {
     const { child, task = '' } = state.attempts.get(path) ?? {}
     if (child === undefined || !isNarrated(task)) return
     const text = state.tasks.get(task)?.output?.raw ?? ''
-    add({ type: 'text', key: `${path}:0`, origin: partOrigin(state, path), text, done: true })
+    const isSaid = items.some(
+      (item) => item.type === 'text' && item.origin.path.startsWith(`${path}/`) && item.text === text,
+    )
+    if (!isSaid) add({ type: 'text', key: `${path}:0`, origin: partOrigin(state, path), text, done: true })
+  }
+
+  /** Adds the texts of child runs that are over, or rest with the run, as of this entry. */
+  function addChildTexts(entry: Entry): void {
+    const status = statusAfter(entry)
+    const rests = status !== undefined && status !== 'running'
+    for (const [path, child] of children) {
+      const attempt = state.attempts.get(path)
+      const hasEnded = attempt?.status !== 'open' && child.isOpen
+      child.isOpen = attempt?.status === 'open'
+      if (hasEnded || rests) for (const item of child.take(entry.token)) add(item)
+      // a failed child run may continue
+      if (hasEnded && attempt?.status !== 'failed') children.delete(path)
+    }
+  }
+
+  /** The child run in which an event happened, and the path within it. */
+  function childAt(path: string): readonly [child: ChildNarration, path: string] | undefined {
+    for (const attempt of attemptsOnPath(path)) {
+      const child = children.get(attempt)
+      if (child) return [child, path.slice(attempt.length + 1)]
+    }
+    return undefined
   }
 
   /** Updates a call with what was recorded after its model call: a changed input, an outcome. */
@@ -182,6 +222,18 @@ export function createNarration(run: string, exposure: Exposure, step?: string):
   function addEntry(entry: Entry): void {
     applyEntry(state, entry)
     const { path = '' } = entry
+    const started = state.attempts.get(path)
+    if (
+      started?.child !== undefined &&
+      !children.has(path) &&
+      entry.type === 'task.started' &&
+      followsChildren(started.task)
+    )
+      children.set(
+        path,
+        createChildNarration(started, createNarration(started.child, exposure.child(started.task) as Exposure)),
+      )
+    addChildTexts(entry)
     const turn = state.attempts.get(parentPath(path))?.turns.at(-1)
     if (turn?.reply.seq === entry.seq) addReply(turn.reply)
     if (step !== undefined && entry.type === 'task.completed') addChildAnswer(path)
@@ -202,9 +254,18 @@ export function createNarration(run: string, exposure: Exposure, step?: string):
     steps += 1
   }
 
+  function addChildEntry({ path, entry }: ChildEntry): void {
+    const [child, within] = childAt(path) ?? []
+    child?.add(within === undefined || within === '' ? entry : { type: 'child.entry', path: within, entry })
+  }
+
   function addDelta(event: Exclude<RunEvent, Entry>): void {
     const { path } = event
+    const [child, within = ''] = childAt(path) ?? []
+    if (child) return child.add({ ...event, path: within })
+    if (attemptsOnPath(path).some((attempt) => state.attempts.get(attempt)?.child !== undefined)) return
     if (event.type === 'text.reset') return void streaming.delete(path)
+    if (event.type === 'text.end') return
     if (isInternal(path) || !isNarrated(partOrigin(state, path).task)) return
     const texts = streaming.get(path) ?? []
     streaming.set(path, texts)
@@ -231,10 +292,14 @@ export function createNarration(run: string, exposure: Exposure, step?: string):
       return stepStart
     },
     isShown: (item) => !hidden.has(item),
-    unrecorded: () => [...streaming.values()].flat().filter((item) => !hidden.has(item)),
+    unrecorded() {
+      const own = [...streaming.values()].flat().filter((item) => !hidden.has(item))
+      return [...children.values().flatMap((child) => child.texts()), ...own]
+    },
     addEvent(event) {
       changed = new Set()
-      if ('seq' in event) addEntry(event)
+      if (event.type === 'child.entry') addChildEntry(event)
+      else if ('seq' in event) addEntry(event)
       else addDelta(event)
       return changed
     },
@@ -250,7 +315,10 @@ export function createNarration(run: string, exposure: Exposure, step?: string):
       updateTasks()
       return changed
     },
-    dropUnrecorded: () => streaming.clear(),
+    dropUnrecorded() {
+      streaming.clear()
+      for (const child of children.values()) child.dropUnrecorded()
+    },
   }
 }
 

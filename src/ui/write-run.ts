@@ -1,11 +1,12 @@
 // Follows a run from its first entry and writes it in a protocol. Entries that the reader already has produce no
 // output; they are read because later entries depend on them.
-import type { RestStatus } from '../read/follow.ts'
-import type { CaughtUpEvent, RunEvent } from '../read/listeners.ts'
+import type { FollowedEvent, RestStatus } from '../read/follow.ts'
 import { publicError, type RunEvents } from '../crew/result/event-stream.ts'
 import type { TreeQuestion } from '../engine/task/children.ts'
 import type { Item } from './items.ts'
-import type { Narration } from './narration.ts'
+import { narratedChildren, type Narration } from './narration.ts'
+import type { Exposure } from './expose.ts'
+import type { Run } from '../crew/run.ts'
 
 export interface RunWriter<Out> {
   /** Called once, before all others, when the narration has caught up with the reader. */
@@ -17,9 +18,18 @@ export interface RunWriter<Out> {
 }
 
 export interface FollowedRun {
-  readonly events: RunEvents<RunEvent | CaughtUpEvent>
+  /** With the entries of child runs. */
+  readonly events: RunEvents<FollowedEvent>
   /** The questions of child runs, open or not. */
   asked(): Promise<readonly TreeQuestion[]>
+}
+
+/** Follows a run from its beginning, and the child runs that are narrated. Listening begins with the call. */
+export function followRun(run: Run, exposure: Exposure): FollowedRun {
+  return {
+    events: run['~follow']({ marked: true, children: narratedChildren(exposure) }),
+    asked: async () => (await run['~served']()).asked(),
+  }
 }
 
 /**
@@ -41,7 +51,7 @@ export function writeRun<Out>(
     return [...writer.begin()]
   }
 
-  async function changedChildQuestions({ type }: RunEvent): Promise<Set<Item>> {
+  async function changedChildQuestions({ type }: FollowedEvent): Promise<Set<Item>> {
     // questions of child runs change when this run starts or stops waiting for them
     const { suspended, attempts } = narration.state
     const mayHaveChanged = type === 'run.woken' || type === 'run.resumed' || (type === 'run.suspended' && suspended)
@@ -49,7 +59,7 @@ export function writeRun<Out>(
     return new Set(narration.addChildQuestions(await asked()))
   }
 
-  async function take(event: RunEvent | CaughtUpEvent): Promise<Out[]> {
+  async function take(event: FollowedEvent): Promise<Out[]> {
     if (event.type === 'caught-up') return begin()
     const seq = 'seq' in event ? event.seq : undefined
     const isKnown = seq === undefined || after === 'all' || seq <= after

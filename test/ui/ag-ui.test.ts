@@ -5,9 +5,10 @@ import { describe, test } from 'node:test'
 import { HttpAgent } from '@ag-ui/client'
 import type { Message, RunAgentInput } from '@ag-ui/core'
 import { EventSchemas } from '@ag-ui/core/schemas'
-import type { Crew } from 'reprise'
+import { Crew, Task } from 'reprise'
 import { toAgUiResponse, toAgUiStream, type AgUiEvent } from 'reprise/ui'
 import { busy, gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
+import { newStore } from '../engine/support.ts'
 import { loopback } from './loopback.ts'
 import { plays } from './told-crews.ts'
 
@@ -48,6 +49,32 @@ describe('a client of AG-UI', () => {
     assert.deepEqual(said, ['Wrong', 'Right.'])
     assert.deepEqual(texts(agent.messages), ['user: Go', 'reasoning: Ah.', 'assistant: Right.'])
     assert.equal(agent.messages.find(({ role }) => role === 'activity')?.role, 'activity')
+  })
+
+  test('receives what a nested crew says while it does, each message once', async () => {
+    const heard = gate()
+    const model = speakingModel((call) => {
+      if (call === 1) return ['One.']
+      return call === 2 ? ['Wrong', heard.wait, busy()] : ['Two ', 'is right.']
+    })
+    const store = newStore()
+    const inner = new Task({ name: 'inner', crew: speakingCrew(model, { tasks: ['one', 'two'], store }) })
+    const crew = new Crew({ name: 'outer', tasks: [inner], store })
+    await using server = await loopback(async (request) => {
+      const given = (await request.json()) as RunAgentInput
+      return toAgUiResponse(await crew.kickoff({ id: 'r' }).started, given)
+    })
+    const agent = new HttpAgent({ url: server.url, initialMessages: [user], threadId: 't' })
+    const said: string[] = []
+    await agent.runAgent(undefined, {
+      onTextMessageContentEvent: ({ event }) => {
+        said.push(event.delta)
+        if (event.delta === 'Wrong') heard.open()
+      },
+    })
+    // the first reply may be in the snapshot
+    assert.deepEqual(said.slice(-3), ['Wrong', 'Two ', 'is right.'])
+    assert.deepEqual(texts(agent.messages), ['user: Go', 'assistant: One.', 'assistant: Two is right.'])
   })
 
   test('is interrupted by a question, answers it, and has the rest, each message once', async () => {
@@ -128,7 +155,7 @@ test('the body that a client posts is checked', async () => {
 })
 
 /** What the guide has servers do. */
-function answering(crew: Crew): (request: Request) => Promise<Response> {
+function answering(crew: Pick<Crew, 'run'>): (request: Request) => Promise<Response> {
   return async (request) => {
     const given = (await request.json()) as RunAgentInput
     for (const { interruptId, payload } of given.resume ?? [])

@@ -201,6 +201,44 @@ describe('the client of the AI SDK in a conversation', () => {
     assert.equal((await entriesOf(store, 'c')).filter(({ type }) => type === 'task.failed').length, 1)
   })
 
+  test('receives what a crew says while it does, and the answer once, as a page that is loaded in the middle', async () => {
+    const [go, heard] = [gate(), gate()]
+    const model = speakingModel((call) => (call === 1 ? ['A ', 'draft.'] : ['The ', heard.wait, go.wait, 'answer.']))
+    const agent = new Agent({ role: 'Helper', goal: 'Help', model })
+    const tasks = ['draft', 'reply'].map((name) => new Task({ name, description: `${name} to {message}`, agent }))
+    await using server = await loopback(handler(chat(new Crew({ name: 'crew', tasks }), { store: newStore() })))
+    const stayed = page(server.url)
+    const sent = stayed.sendMessage({ text: 'a' })
+    await until(() => told(stayed).at(-1) === 'assistant: A draft. | The …')
+    heard.open()
+    const loaded = page(server.url, [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'a' }] }])
+    const resumed = loaded.resumeStream()
+    await until(() => told(loaded).at(-1) === 'assistant: A draft. | The …')
+    go.open()
+    await Promise.all([sent, resumed])
+    assert.deepEqual(told(stayed), ['user: a', 'assistant: A draft. | The answer.'])
+    assert.deepEqual(loaded.lastMessage, stayed.lastMessage)
+    const origins = stayed.lastMessage?.parts.flatMap((part) =>
+      part.type === 'text' ? [part.providerMetadata?.['reprise']] : [],
+    )
+    assert.deepEqual(origins, [
+      { task: 'answer[1]', within: 'draft', path: 'answer[1]#1/draft#1/1', agent: 'Helper' },
+      { task: 'answer[1]', within: 'reply', path: 'answer[1]#1/reply#1/1', agent: 'Helper' },
+    ])
+  })
+
+  test('receives an answer that no model of the crew has said in these words', async () => {
+    const agent = new Agent({ role: 'Helper', goal: 'Help', model: scriptedModel([{ when: /./, reply: 'Said.' }]) })
+    const tasks = [
+      new Task({ name: 'say', description: '{message}', agent }),
+      new Task({ name: 'reply', effect: 'read', run: () => 'Changed.' }),
+    ]
+    await using server = await loopback(handler(chat(new Crew({ name: 'crew', tasks }), { store: newStore() })))
+    const client = page(server.url)
+    await client.sendMessage({ text: 'a' })
+    assert.deepEqual(told(client), ['user: a', 'assistant: Said. | Changed.'])
+  })
+
   test('receives the answer of a crew', async () => {
     const agent = new Agent({
       role: 'Helper',

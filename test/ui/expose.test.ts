@@ -170,6 +170,33 @@ describe('expose', () => {
     assert.deepEqual(outputs(await read(crew)), [undefined, 'Dear Ada.', undefined])
   })
 
+  test('names tasks of child runs, or a task that runs them; by default, texts with an output schema are left out', async () => {
+    const store = newStore()
+    const model = scriptedModel([
+      { when: 'Extract', reply: { secret: 'INNER json' } },
+      { when: 'Write', reply: 'Dear Ada.' },
+    ])
+    const agent = new Agent({ role: 'Clerk', goal: 'Handle claims', model })
+    const output = z.object({ secret: z.string() })
+    const extract = new Task({ name: 'extract', description: 'Extract', agent, output })
+    const check = new Task({ name: 'check', description: 'Extract again', agent, output })
+    const draft = new Task({ name: 'draft', description: 'Write', agent })
+    const letter = new Crew({ name: 'letters', tasks: [extract, draft, check] })
+    const deep = new Crew({ name: 'deep', tasks: [new Task({ name: 'letter', crew: letter })] })
+    const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'claim', crew: deep })], store })
+    await crew.kickoff({ id: 'r' })
+    const texts = async (expose?: Expose) =>
+      (await read(crew, expose)).parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    const all = ['{"secret":"INNER json"}', 'Dear Ada.', '{"secret":"INNER json"}']
+    assert.deepEqual(await texts(), ['Dear Ada.'])
+    assert.deepEqual(await texts(true), all)
+    assert.deepEqual(await texts({ tasks: ['claim'] }), all)
+    assert.deepEqual(await texts({ tasks: ['letter'] }), all)
+    assert.deepEqual(await texts({ tasks: ['extract'] }), all.slice(0, 1))
+    assert.deepEqual(await texts({ tasks: ['other'] }), [])
+    assert.deepEqual(await texts({ tasks: false }), [])
+  })
+
   test('shows the calls of the tools that it names', async () => {
     const calls = async (expose: Expose) =>
       shown(await read(await claim(), expose)).filter((part) => part.startsWith('tool-'))

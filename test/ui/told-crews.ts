@@ -1,10 +1,10 @@
 // Runs with everything that a front end shows, each recorded as streamed to a listener from the start.
-import { Agent, Crew, Task, tool, type Run } from 'reprise'
+import { Agent, Crew, Flow, Task, tool, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { toUIMessageStream, type UIStreamOptions } from 'reprise/ui'
 import { z } from 'zod'
 import { newStore } from '../engine/support.ts'
-import { busy, speakingModel } from '../crew/runs/speaking-model.ts'
+import { busy, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
 import { chunksOf } from './read-message.ts'
 import type { RunChunk } from '../../src/ui/chat/chunk-writer.ts'
 
@@ -28,16 +28,21 @@ const fileClaim = tool({
 })
 
 export interface Told {
-  readonly crew: Crew
+  readonly crew: Followed
   /** In the order in which they were sent, over all lives. */
   readonly chunks: readonly RunChunk[]
 }
 
+type Followed = Pick<Crew, 'kickoff' | 'resume' | 'run'>
 type Expose = UIStreamOptions['expose']
 type Answer = Parameters<Run['answer']>[1]
 
 /** Listens to the run from the start, and answers what it asks, until it rests for good. */
-async function told(crew: Crew, expose: Expose, answers: { readonly [question: string]: Answer } = {}): Promise<Told> {
+async function told(
+  crew: Followed,
+  expose: Expose,
+  answers: { readonly [question: string]: Answer } = {},
+): Promise<Told> {
   let run = await crew.kickoff({ id: 'r' }).started
   const chunks = await chunksOf(toUIMessageStream(run, { expose }))
   for (;;) {
@@ -50,6 +55,14 @@ async function told(crew: Crew, expose: Expose, answers: { readonly [question: s
     // one message: what continues it leaves out what was there
     chunks.push(...(await chunksOf(toUIMessageStream(run, { after: entryOf(chunks), expose }))))
   }
+}
+
+/** Listens to a run that fails, and to its resume. */
+async function toldTwice(crew: Followed, expose: Expose): Promise<Told> {
+  const chunks = await chunksOf(toUIMessageStream(await crew.kickoff({ id: 'r' }).started, { expose }))
+  const run = await crew.resume('r').started
+  chunks.push(...(await chunksOf(toUIMessageStream(run, { after: entryOf(chunks), expose }))))
+  return { crew, chunks }
 }
 
 function entryOf(chunks: readonly RunChunk[]): number {
@@ -135,6 +148,44 @@ export const plays: { readonly [what: string]: (expose?: Expose) => Promise<Told
     const kick = new Task({ name: 'kick', effect: 'idempotent', run })
     const outer = new Crew({ name: 'outer', tasks: [kick], store })
     return told(outer, expose, { 'kick/inner/q1': { decision: 'approve' } })
+  },
+  'crews that speak, one within another': async (expose = true) => {
+    const store = newStore()
+    const model = speakingModel((call) => (call === 2 ? ['Twi', busy()] : [{ thought: 'Hm.' }, `Reply `, `${call}.`]))
+    const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'deep', crew: speakingCrew(model, { store }) })] })
+    const agent = new Agent({ role: 'Clerk', goal: 'Speak', model })
+    const tasks = [
+      new Task({ name: 'first', crew: inner }),
+      new Task({ name: 'second', crew: speakingCrew(model, { store, tasks: ['one', 'two'] }) }),
+      new Task({ name: 'last', description: 'Say it', agent }),
+    ]
+    return told(new Crew({ name: 'outer', tasks, store }), expose)
+  },
+  'a flow that asks and whose agents speak side by side': async (expose = true) => {
+    const speaker = (role: string) => new Agent({ role, goal: 'Speak', model: speakingModel(() => [role, ' speaks.']) })
+    const flow = new Flow({
+      name: 'talks',
+      store: newStore(),
+      async run(f) {
+        const [title, claim] = await Promise.all([
+          f.run(speaker('Titler'), 'Find a title'),
+          f.run(claims(['facts', 'claim']), {}, { key: 'c1' }),
+        ])
+        const { output } = await f.run(speaker('Counter'), 'Count it', { name: 'count' })
+        return [title.raw, claim.raw, output].join(' ')
+      },
+    })
+    return told(flow, expose, { 'claims[c1]/q1': { decision: 'approve' } })
+  },
+  'a flow that tries a failed crew again': async (expose = true) => {
+    const model = speakingModel((call) => (call === 2 ? ['No', new Error('no')] : [`Reply ${call}.`]))
+    const flow = new Flow({
+      name: 'talks',
+      store: newStore(),
+      logger: { info() {}, warn() {} },
+      run: async (f) => (await f.run(speakingCrew(model, { tasks: ['one', 'two'] }))).raw,
+    })
+    return toldTwice(flow, expose)
   },
   'work for a coworker': async (expose = true) => {
     const model = scriptedModel([

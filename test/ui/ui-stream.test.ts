@@ -1,7 +1,7 @@
 // The UI messages of a run, while it happens and at its end.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, type Run } from 'reprise'
+import { Agent, Crew, Flow, Task, type FlowRun, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { lastEntryNumber, toUIMessageStream, type RunUIMessage } from 'reprise/ui'
 import { readExpose } from '../../src/ui/expose.ts'
@@ -9,7 +9,9 @@ import { createNarration } from '../../src/ui/narration.ts'
 import { chunkWriter, type RunChunk } from '../../src/ui/chat/chunk-writer.ts'
 import { writeRun } from '../../src/ui/write-run.ts'
 import { busy, gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
-import { entriesOf, newStore } from '../engine/support.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { atEveryAppend, entriesOf, newStore, ofGoneProcess, orDeath } from '../engine/support.ts'
+import { quiet } from '../flows/support.ts'
 import { chunksOf, messageOf, shown } from './read-message.ts'
 import { plays } from './told-crews.ts'
 
@@ -96,6 +98,113 @@ describe('while a model streams,', () => {
       { task: 'two', path: 'two#1/1', agent: 'two' },
       { task: 'one', path: 'one#1/1', agent: 'one' },
     ])
+  })
+
+  test('of a child run, its text is shown within the step that runs it, and stays when that is over', async () => {
+    const more = gate()
+    const flow = new Flow({
+      name: 'talks',
+      store: newStore(),
+      logger: quiet,
+      async run(f) {
+        const model = speakingModel((call) => (call === 1 ? ['Once ', more.wait, 'upon a time.'] : ['Twice.']))
+        await f.run(speakingCrew(model, { tasks: ['one', 'two'] }), {}, { name: 'tale', key: 'rye' })
+        await f.step('after', { effect: 'read' }, () => 'over')
+      },
+    })
+    const states: string[][] = []
+    const chunks: RunChunk[] = []
+    for await (const chunk of toUIMessageStream(await flow.kickoff({ id: 'r' }).started)) {
+      chunks.push(chunk)
+      if (chunk.type !== 'text-delta' && chunk.type !== 'text-end') continue
+      states.push(shown(await messageOf(chunks)))
+      more.open()
+    }
+    const begun = 'task tale[rye]: running'
+    assert.deepEqual(states, [
+      [begun, 'Once …'],
+      [begun, 'Once upon a time.…'],
+      [begun, 'Once upon a time.'],
+      [begun, 'Once upon a time.', 'Twice.…'],
+      [begun, 'Once upon a time.', 'Twice.'],
+    ])
+    // nothing was taken back
+    assert.equal(chunks.filter(({ type }) => type === 'reset-step').length, 1)
+    const message = await messageOf(chunks)
+    assert.deepEqual(shown(message), [
+      'task tale[rye]: executed',
+      'Once upon a time.',
+      'Twice.',
+      '--',
+      'task after: executed',
+    ])
+    const origins = message.parts.flatMap((part) => (part.type === 'text' ? [part.providerMetadata?.['reprise']] : []))
+    assert.deepEqual(origins, [
+      { task: 'tale[rye]', within: 'one', path: 'tale[rye]#1/one#1/1', agent: 'Clerk' },
+      { task: 'tale[rye]', within: 'two', path: 'tale[rye]#1/two#1/1', agent: 'Clerk' },
+    ])
+    assert.deepEqual(await messageOf(await chunksOf(toUIMessageStream(flow.run('r')))), message)
+  })
+
+  test('of a child run, a process killed at any append and the next one tell the same message together', async () => {
+    const says = (role: string, ...pieces: string[]) =>
+      new Agent({ role, goal: 'Speak', model: speakingModel(() => pieces) })
+    const talks = (store: Store): Flow => {
+      const tale = new Crew({
+        name: 'tale',
+        tasks: [
+          new Task({ name: 'one', description: 'Say it', agent: says('One', 'Once ', 'upon ') }),
+          new Task({ name: 'two', crew: speakingCrew(speakingModel(() => ['a ', 'time.'])) }),
+        ],
+      })
+      const run = async (f: FlowRun) => {
+        await f.run(says('Title', 'A ', 'title.'), 'Find a title')
+        return (await f.run(tale)).raw
+      }
+      return new Flow({ name: 'talks', store, logger: quiet, run })
+    }
+    const undisturbed = newStore()
+    await talks(undisturbed).kickoff({ id: 'r' })
+    const whole = shown(await messageOf(await chunksOf(toUIMessageStream(talks(undisturbed).run('r')))))
+    assert.deepEqual(
+      whole.filter((part) => !part.startsWith('task')),
+      ['A title.', '--', 'Once upon ', 'a time.', '--'],
+    )
+    let cuts = 0
+    await atEveryAppend(async (dying) => {
+      const store = newStore()
+      const chunks: RunChunk[] = []
+      const live = async (): Promise<void> => {
+        const run = await talks(dying(ofGoneProcess(store))).kickoff({ id: 'r' }).started
+        for await (const chunk of toUIMessageStream(run)) chunks.push(chunk)
+      }
+      await orDeath(live())
+      const cut = await messageOf(chunks)
+      if (cut.parts.some((part) => part.type === 'text')) cuts++
+      const run = await talks(store).kickoff({ id: 'r' }).started
+      const rest = await chunksOf(toUIMessageStream(run, { after: lastEntryNumber(cut) }))
+      assert.deepEqual(shown(await messageOf(rest, chunks.length === 0 ? undefined : cut)), whole)
+    })
+    assert.ok(cuts > 5)
+  })
+
+  test('of a child run, another process has the same message in the end, reply by reply', async () => {
+    const [store, go] = [newStore(), gate()]
+    const inner = speakingCrew(
+      speakingModel((call) => (call === 1 ? ['Once ', 'more.'] : ['And ', go.wait, 'again.'])),
+      { store, tasks: ['one', 'two'] },
+    )
+    const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner })], store })
+    const here = chunksOf(toUIMessageStream(await crew.kickoff({ id: 'r' }).started))
+    const there: RunChunk[] = []
+    for await (const chunk of toUIMessageStream(crew.with({ store }).run('r'))) {
+      there.push(chunk)
+      // the first reply, while the second is under way
+      if (chunk.type === 'text-delta') go.open()
+    }
+    assert.deepEqual(await messageOf(there), await messageOf(await here))
+    const deltas = (chunks: readonly RunChunk[]) => chunks.filter(({ type }) => type === 'text-delta').length
+    assert.deepEqual([deltas(await here), deltas(there)], [4, 2])
   })
 
   test('another process, which gets no stream, has the same message in the end', async () => {
@@ -233,9 +342,17 @@ describe('the message of a run', () => {
     const { crew, chunks } = await plays['a crew as a task']!()
     const rest = chunks.findIndex(({ type }) => type === 'finish')
     const waiting = await messageOf(chunks.slice(0, rest + 1))
-    assert.deepEqual(shown(waiting), ['task inner: waiting', 'question inner/q1: open'])
+    assert.deepEqual(shown(waiting), ['task inner: waiting', 'I file it.', '--', 'question inner/q1: open'])
     const message = await messageOf(await chunksOf(toUIMessageStream(crew.run('r'))))
-    assert.deepEqual(shown(message), ['task inner: executed', 'question inner/q1: answered', 'task after: executed'])
+    assert.deepEqual(shown(message), [
+      'task inner: executed',
+      'I file it.',
+      '--',
+      'question inner/q1: answered',
+      'That is done.',
+      '--',
+      'task after: executed',
+    ])
   })
 
   async function lastTool(play: string) {

@@ -11,7 +11,7 @@ import { otherCrewError, readRun, readStateIfExists, runNotFoundError } from '..
 import { checkNewRunId, isWoken, lastRun } from '../../read/row-summary.ts'
 import { waitForRun } from '../result/result.ts'
 import type { Run } from '../run.ts'
-import { engineFor } from '../open-crew.ts'
+import { engineForTree } from '../open-crew.ts'
 import { wakeRun } from '../queue/dispatcher.ts'
 import { resumeOrFollow } from '../verbs/resume.ts'
 import { readEvent } from '../verbs/send.ts'
@@ -281,7 +281,7 @@ export class Conversation {
     onExecuting: (run: string) => void,
   ): Promise<RunState | undefined> {
     const open = this.#chat['~open']
-    const engine = engineFor(await open.engine(), run)
+    const engine = engineForTree(await open.engine())
     const { here, result } = await resumeOrFollow(open, engine, run, {
       choices: defined({ signal }),
       whenHeld: 'follow',

@@ -23,7 +23,7 @@ import type { DispatchedBy } from '../../journal/entries.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Lease, ClaimLimits } from '../../stores/store.ts'
-import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { engineForTree, type OpenCrew } from '../open-crew.ts'
 import { describeStop } from '../../runs/status.ts'
 import { recordedFailure } from '../result/result.ts'
 import { enterHere } from './resume.ts'
@@ -108,7 +108,7 @@ export async function advance(open: OpenCrew, runId: string, options: AdvanceOpt
   const label = optional('owner', options.owner, shortName)
   const opened = await open.engine()
   const world = label === undefined ? opened.world : { ...opened.world, owner: { ...opened.world.owner, label } }
-  return advanceWith(open, engineFor({ ...opened, world }, run), request)
+  return advanceWith(open, engineForTree({ ...opened, world }), request)
 }
 
 /** Throws OPTION_INVALID. */

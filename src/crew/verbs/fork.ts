@@ -19,7 +19,7 @@ import { callsOfOpenChildren } from '../../engine/task/children.ts'
 import { digest } from '../../journal/hash.ts'
 import { lostEntries, withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type OpenCrew, logStart, checkModels, checkBudgetPrices, checkPlanned } from '../open-crew.ts'
+import { engineForTree, type OpenCrew, logStart, checkModels, checkBudgetPrices, checkPlanned } from '../open-crew.ts'
 import { type StartedRun, executeHere } from '../started-run.ts'
 import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
 import { checkSameOrigin, requestDigest } from '../arguments/check-same-run.ts'
@@ -235,7 +235,7 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
   const { id, from, effects, onPlan, choices } = request
   const opened = await open.engine()
   const run = id ?? opened.world.newRunId()
-  const engine = engineFor(opened, run)
+  const engine = engineForTree(opened)
   const resumeSame = (): Promise<StartedRun> =>
     resumeOrFollow(open, engine, run, {
       check: (state) => checkSameOrigin(engine.store, state, request),
@@ -247,7 +247,7 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
   if (request.onlyIfStale && id === undefined && isUnchanged(planned)) {
     const { parent: state } = planned
     logStart(crew, state.run, 'nothing is stale')
-    return executeHere(open, engineFor(opened, state.run), { state, hold: undefined }, choices)
+    return executeHere(open, engineForTree(opened), { state, hold: undefined }, choices)
   }
   const { parent, overrides, inputs, given, files, tasks, entries, compared } = onPlan
     ? await confirmForkPlan(open, engine, request, { onPlan, planned })

@@ -16,7 +16,7 @@ import { defined, oneOf, optional, checkKeys } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import {
-  engineFor,
+  engineForTree,
   type OpenCrew,
   isDefaultPlace,
   logStart,
@@ -116,7 +116,7 @@ export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<
   const { id, inputs: given, reuse, onPlan, whenHeld, choices } = request
   const opened = await open.engine()
   const run = id ?? opened.world.newRunId()
-  const engine = engineFor(opened, run)
+  const engine = engineForTree(opened)
   if (id === undefined || !(await engine.store.row(run))) {
     const prepared = await prepareKickoff(engine, crew, request, given ? resolveInputs(given) : {})
     logStart(crew, run, 'kickoff')
@@ -156,7 +156,6 @@ async function startChild(open: OpenCrew, call: FunctionCall, request: KickoffRe
   const child = await kickoffChild(call, {
     name: kickoffName(call, id, crew.name, inputs),
     crew,
-    engine: engineFor,
     options: choices,
     isSame: (state) => !given || hasSameInputs(state, given),
     async make() {

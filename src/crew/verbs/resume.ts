@@ -22,7 +22,7 @@ import { RepriseError } from '../../base/errors.ts'
 import type { Limit } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import {
-  engineFor,
+  engineForTree,
   type OpenCrew,
   logStart,
   checkExecutable,
@@ -110,7 +110,7 @@ export function readResume(crew: CrewDefinition, run: string | undefined, option
 export async function resume(open: OpenCrew, { run, ...request }: ResumeRequest): Promise<StartedRun> {
   const opened = await open.engine()
   const id = run ?? (await latestUnfinished(open, opened))
-  return resumeOrFollow(open, engineFor(opened, id), id, request)
+  return resumeOrFollow(open, engineForTree(opened), id, request)
 }
 
 interface EnterRequest {
@@ -226,8 +226,7 @@ export async function resumeOrFollow(
 
 /** Returns a function that executes, or follows, the run that continues the run of a flow. */
 export function followAgain(open: OpenCrew, choices: ExecuteOptions): (next: string) => Promise<StartedRun> {
-  return async (next) =>
-    resumeOrFollow(open, engineFor(await open.engine(), next), next, { choices, whenHeld: 'follow' })
+  return async (next) => resumeOrFollow(open, engineForTree(await open.engine()), next, { choices, whenHeld: 'follow' })
 }
 
 export async function resumePlan(

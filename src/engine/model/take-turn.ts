@@ -65,7 +65,7 @@ async function askModel(work: ActiveAttempt): Promise<void> {
   await life.held()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
   const last = attempt.turns.length + 1 === task.agent.maxIterations
-  using listener = life.engine.listeners?.streamReply(path, life.state.seq)
+  using listener = life.engine.listeners?.streamReply(life.state.run, path, life.state.seq)
   // listeners get the earlier entries before the first delta, so these must be on disk
   if (listener?.listening()) await life.ready()
   try {

@@ -43,8 +43,7 @@ export async function executeChild(
   const { signal, options } = life
   const { handsBack, changed } = options
   const work: ChildWork = {
-    // the parent's listeners would take the child's paths for the parent's
-    engine: { ...life.engine, listeners: undefined },
+    engine: life.engine,
     crew: child.crew,
     attempt,
     options: {

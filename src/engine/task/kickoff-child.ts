@@ -30,7 +30,6 @@ import { runCode, type FunctionCall } from './function-call.ts'
 export interface FunctionKickoff {
   readonly name: string
   readonly crew: CrewDefinition
-  readonly engine: (engine: Life['engine'], run: string) => Life['engine']
   readonly options: ExecuteOptions
   /** Whether the run was kicked off with the inputs of this kickoff. */
   isSame(state: RunState): boolean
@@ -91,11 +90,10 @@ export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff)
   life.kickedOff.set(childAddress(call.task.name, attemptPath(name, 1, call.path)), crew)
   try {
     const attempt = await attemptAt(call, kickoff)
-    const run = attempt.child as string
     const signals = [call.signal, ...(kickoff.options.signal ? [kickoff.options.signal] : [])]
     const { handsBack, changed } = life.options
     const work: ChildWork = {
-      engine: { ...kickoff.engine({ ...life.engine, listeners: undefined }, run), within: life.childRuns },
+      engine: life.engine,
       crew,
       attempt,
       options: {

@@ -7,7 +7,7 @@ import { agUiWriter } from './ag-ui-writer.ts'
 import { readExpose, type Exposure } from '../expose.ts'
 import { createNarration } from '../narration.ts'
 import { piecesResponse, type UIStreamOptions } from '../chat/ui-stream.ts'
-import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
+import { followRun, streamOf, writeRun, type FollowedRun } from '../write-run.ts'
 
 export type AgUiStreamOptions = Pick<UIStreamOptions, 'expose'>
 export type AgUiResponseOptions = AgUiStreamOptions & Pick<ResponseOptions, 'headers'>
@@ -21,8 +21,7 @@ export function toAgUiStream(run: Run, input: AgUiInput, options: AgUiStreamOpti
   const read = readInput(input)
   checkKeys('toAgUiStream', options, ['expose'])
   const exposure = readExpose(options.expose)
-  const events = run.events({ caughtUp: true })
-  return streamOf(agUiPieces(run.id, { events, asked: async () => (await run['~served']()).asked() }, read, exposure))
+  return streamOf(agUiPieces(run.id, followRun(run, exposure), read, exposure))
 }
 
 /**
@@ -35,7 +34,7 @@ export async function toAgUiResponse(run: Run, input: AgUiInput, options: AgUiRe
   const headers = responseHeaders('toAgUiResponse', options.headers)
   const exposure = readExpose(options.expose)
   const served = await run['~served']()
-  const pieces = agUiPieces(run.id, { events: served.follow(0), asked: () => served.asked() }, read, exposure)
+  const pieces = agUiPieces(run.id, followRun(run, exposure), read, exposure)
   return piecesResponse(served, pieces, { headers, last: '' })
 }
 

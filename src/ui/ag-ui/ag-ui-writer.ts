@@ -16,7 +16,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   const { state, items } = narration
   const { run } = state
   const others = messages.filter(({ id }) => !id.startsWith(`${run}/`))
-  /** Length of the text that the client has, for items that aren't done. */
+  /** Length of the text that the client has, for items that aren't recorded. */
   const sent = new Map<TextItem, number>()
   const calls = new Map<ToolItem, Pick<ToolItem, 'input' | 'outcome'>>()
   const open = new Set<TextItem>()
@@ -46,9 +46,9 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     if (dropped.length > 0 || [...changed].some(isInputChanged)) {
       for (const item of dropped) if (item.type === 'reasoning') emptied.add(textId(run, item))
       for (const item of sent.keys()) if (!unrecorded.has(item)) yield* close(item)
-      return yield* snapshot()
-    }
-    for (const item of [...changed, ...unrecorded]) if (narration.isShown(item)) yield* itemEvents(item)
+      yield* snapshot()
+    } else for (const item of [...changed, ...unrecorded]) if (narration.isShown(item)) yield* itemEvents(item)
+    for (const item of sent.keys()) if (!unrecorded.has(item)) sent.delete(item)
   }
 
   /** Whether the input of a sent call has changed, which no event can express. */
@@ -93,7 +93,6 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   }
 
   function* close(item: TextItem): Generator<AgUiEvent> {
-    sent.delete(item)
     if (!open.delete(item)) return
     const messageId = textId(run, item)
     if (item.type === 'text') return yield { type: 'TEXT_MESSAGE_END', messageId }

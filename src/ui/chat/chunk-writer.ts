@@ -215,6 +215,6 @@ function outcomeChunk({ key: toolCallId, approval }: ToolItem, outcome: ToolOutc
   return { type: 'tool-output-error', toolCallId, errorText: outcome.denied }
 }
 
-function json({ task, path, agent }: PartOrigin): { task: string; path: string; agent?: string } {
-  return { task, path, ...defined({ agent }) }
+function json({ task, within, path, agent }: PartOrigin): { [K in keyof PartOrigin]: string } {
+  return { task, ...defined({ within }), path, ...defined({ agent }) }
 }

@@ -9,9 +9,10 @@ import type { Turn } from '../../crew/chat/turns.ts'
 import { lazyIterator, type EventsRequest } from '../../crew/result/event-stream.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isNestedAttempt, taskInPath } from '../../journal/paths.ts'
-import type { RestStatus } from '../../read/follow.ts'
-import type { CaughtUpEvent, RunEvent } from '../../read/listeners.ts'
+import type { FollowedEvent, RestStatus } from '../../read/follow.ts'
 import { answersFrom, lastEntryNumber, type RunUIMessage } from '../message.ts'
+import type { Exposure } from '../expose.ts'
+import { narratedChildren } from '../narration.ts'
 import type { FollowedRun } from '../write-run.ts'
 import type { RunChunk } from './chunk-writer.ts'
 
@@ -91,10 +92,16 @@ type Pieces = AsyncIterableIterator<readonly RunChunk[], undefined>
 export function turnPieces(
   conversation: Conversation,
   { id }: RequestedTurn,
+  exposure: Exposure,
   write: (run: string, turn: number, followed: FollowedRun) => Pieces,
 ): Pieces {
   const stop = new AbortController()
-  const listening = listenEarly(conversation, stop.signal)
+  let step: string | undefined
+  // asked when events are read, which is when the turn has begun
+  const children = (task: string): boolean => step !== undefined && narratedChildren(exposure, step)(task)
+  const follow: FollowTurn = (run, after) =>
+    conversation['~chat'].run(run)['~follow']({ after, marked: true, children })
+  const listening = listenEarly(follow, stop.signal)
   const beginning = begunTurn(conversation, id, stop.signal, listening.listen)
   beginning.catch(() => {})
   let pieces: Pieces | undefined
@@ -103,7 +110,8 @@ export function turnPieces(
     const early = listening.take(begun?.run)
     if (begun?.turn === undefined) return only({ type: 'error', errorText: notBegun })
     const { run, turn } = begun
-    const events = turnEvents(conversation, { run, step: answerStep(turn), id, early }, stop)
+    step = answerStep(turn)
+    const events = turnEvents(conversation, { run, step, id, early, follow }, stop)
     const asked = async () => (await conversation['~chat'].run(run)['~served']()).asked()
     pieces = write(run, turn, { events, asked })
     return pieces
@@ -127,7 +135,7 @@ export function turnPieces(
  * the journal shows only later that the turn has begun.
  */
 function listenEarly(
-  conversation: Conversation,
+  follow: FollowTurn,
   signal: AbortSignal,
 ): { listen(run: string): void; take(run: string | undefined): FollowedRun['events'] | undefined } {
   let early: { readonly run: string; readonly events: FollowedRun['events'] } | undefined
@@ -139,7 +147,7 @@ function listenEarly(
   return {
     listen(run) {
       if (isOver || signal.aborted) return
-      replace({ run, events: conversation['~chat'].run(run).events({ caughtUp: true }) })
+      replace({ run, events: follow(run, 0) })
     },
     take(run) {
       isOver = true
@@ -179,12 +187,15 @@ async function begunTurn(
   }
 }
 
+type FollowTurn = (run: string, after: number) => FollowedRun['events']
+
 interface FollowedTurn {
   readonly run: string
   readonly step: string
   readonly id: string
   /** The events of the run from its beginning, if they are followed already. */
   readonly early: FollowedRun['events'] | undefined
+  readonly follow: FollowTurn
 }
 
 /** The events of the run up to the end of the turn. The result says how the turn rests. */
@@ -206,14 +217,13 @@ function turnEvents(conversation: Conversation, turn: FollowedTurn, stop: AbortC
 
 async function* followTurn(
   conversation: Conversation,
-  { run, step, id, early }: FollowedTurn,
+  { run, step, id, early, follow }: FollowedTurn,
   signal: AbortSignal,
   opened: (events: FollowedRun['events']) => void,
-): AsyncGenerator<RunEvent | CaughtUpEvent, RestStatus | undefined> {
-  const handle = conversation['~chat'].run(run)
+): AsyncGenerator<FollowedEvent, RestStatus | undefined> {
   let after = 0
   for (;;) {
-    const events = (after === 0 ? early : undefined) ?? handle.events({ after, caughtUp: true })
+    const events = (after === 0 ? early : undefined) ?? follow(run, after)
     opened(events)
     let rest: RestStatus | undefined
     for (;;) {

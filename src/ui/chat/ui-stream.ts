@@ -19,7 +19,7 @@ import { chunkWriter, type RunChunk } from './chunk-writer.ts'
 import { readExpose, type ExposeOptions, type Exposure } from '../expose.ts'
 import { createNarration } from '../narration.ts'
 import { requestedTurn, turnPieces, type PostedMessages } from './turn-stream.ts'
-import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
+import { followRun, streamOf, writeRun, type FollowedRun } from '../write-run.ts'
 
 export interface UIStreamOptions {
   /**
@@ -41,8 +41,7 @@ export type UIResponseOptions = UIStreamOptions & Pick<ResponseOptions, 'headers
  */
 export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): ReadableStream<RunChunk> {
   const read = readOptions('toUIMessageStream', options, ['after', 'messageId', 'expose'])
-  const events = run.events({ caughtUp: true })
-  return streamOf(uiPieces(run.id, { events, asked: async () => (await run['~served']()).asked() }, read))
+  return streamOf(uiPieces(run.id, followRun(run, read.exposure), read))
 }
 
 /**
@@ -91,13 +90,13 @@ async function runResponse(
     throw error
   })
   if (!served) return new Response(null, { status: 204, headers })
-  const events = served.follow(0)
+  const followed = followRun(run, read.exposure)
   if (after > 0 && (await served.isOver(after))) {
-    await events.return?.()
+    await followed.events.return?.()
     return new Response(null, { status: 204, headers })
   }
   headers.set('x-vercel-ai-ui-message-stream', 'v1')
-  const pieces = uiPieces(run.id, { events, asked: () => served.asked() }, { ...read, after })
+  const pieces = uiPieces(run.id, followed, { ...read, after })
   return piecesResponse(served, pieces, { headers, last: eventFrame({ data: '[DONE]' }) })
 }
 
@@ -148,7 +147,7 @@ async function conversationResponse(
   if (!asked) return new Response(null, { status: 204, headers })
   headers.set('x-vercel-ai-ui-message-stream', 'v1')
   const { world } = conversation['~chat']['~open']
-  const pieces = turnPieces(conversation, asked, (run, turn, followed) =>
+  const pieces = turnPieces(conversation, asked, exposure, (run, turn, followed) =>
     uiPieces(run, followed, { after: asked.after, messageId: answerId(turn), exposure, step: answerStep(turn) }),
   )
   return piecesResponse({ id: conversation.id, world }, pieces, { headers, last: eventFrame({ data: '[DONE]' }) })
