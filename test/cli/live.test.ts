@@ -141,6 +141,24 @@ describe('the live tree of a run', () => {
   })
 })
 
+test('the live tree shows what a nested crew says at its task, and not at the task that the crew is', async () => {
+  const [store, go] = [newStore(), gate()]
+  const tree = createTree(store, undefined, () => 0)
+  const observed = observeStore(store, (entry, run) => tree.onEntry(entry, run))
+  const inner = speakingCrew(speakingModel(() => ['Once ', go.wait, 'more.']))
+  const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner })], store: observed.store })
+  const said: string[] = []
+  for await (const event of (await crew.kickoff().started).events()) {
+    if ('seq' in event) continue
+    tree.onDelta(event)
+    await observed.delivered()
+    const [outer] = tree.look(0)?.tasks ?? []
+    said.push(`${event.type}: ${outer?.reply}|${outer?.tasks[0]?.reply}`)
+    go.open()
+  }
+  assert.deepEqual(said, ['text.delta: |Once ', 'text.delta: |Once more.', 'text.end: |'])
+})
+
 describe('the lines of the live tree', () => {
   const tasks = [
     task({ name: 'facts', status: 'executed', agent: 'Analyst', ms: 3200, tokens: 12_345, cost: 0.0123 }),

@@ -44,7 +44,7 @@ export interface LiveRun {
 export interface Tree {
   /** Receives entries of the run and of its child runs, in the order of each run. */
   onEntry(entry: Entry, run: string): Promise<void>
-  /** Receives text of the root run's models. */
+  /** Receives text of the models of the run and of its child runs. */
   onDelta(delta: Delta): void
   /** Undefined before the first entry. `now`: as `Date.now()`. */
   look(now: number): LiveRun | undefined
@@ -67,6 +67,7 @@ interface WatchedRun {
 
 export function createTree(store: Store, prices: Prices | undefined, clock: () => number): Tree {
   const runs = new Map<string, WatchedRun>()
+  /** By the id of the followed run and the path, so by the id of a child run and the path in it, too. */
   const replies = new Map<string, string>()
   let begin: number | undefined
 
@@ -89,7 +90,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
     tokens.set(name, input + output)
   }
 
-  function lookAt(watched: WatchedRun, now: number, isRoot: boolean): LiveTask[] {
+  function lookAt(watched: WatchedRun, now: number): LiveTask[] {
     const { state, last, costs, tokens: spent } = watched
     const open = openQuestions(state)
     return state.flow ? lookAtGroups() : currentTasks(state).map(lookAtTask)
@@ -97,11 +98,12 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
     function lookAtTask(task: TaskState): LiveTask {
       const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
       const childRun = child === undefined ? undefined : runs.get(child)
-      const tasks = childRun ? lookAt(childRun, now, false) : []
+      const tasks = childRun ? lookAt(childRun, now) : []
       const questions = tasks.some((inner) => inner.status === 'waiting') ? [...open, { path: task.name }] : open
       const status = taskViewStatus(state, task, true, questions)
       const own = spent.get(task.name) ?? 0
-      const reply = isRoot && status === 'running' ? replyOf(task.name) : ''
+      // the tasks below it show what they say
+      const reply = tasks.length === 0 && status === 'running' ? replyOf(state.run, task.name) : ''
       return {
         name: task.name,
         status,
@@ -151,8 +153,10 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
     }
   }
 
-  function replyOf(task: string): string {
-    return [...replies].findLast(([path]) => taskInPath(path) === task)?.[1] ?? ''
+  function replyOf(run: string, task: string): string {
+    const isOfTask = (key: string): boolean =>
+      key.startsWith(`${run}/`) && taskInPath(key.slice(run.length + 1)) === task
+    return [...replies].findLast(([key]) => isOfTask(key))?.[1] ?? ''
   }
 
   return {
@@ -163,23 +167,23 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       if (entry.seq > state.seq) applyEntry(state, entry)
       const { path } = entry
       if (path === undefined) return
-      // a child run may have the same paths
-      if (entry.type === 'model.replied' && watched === runs.values().next().value) replies.delete(path)
+      if (entry.type === 'model.replied') replies.delete(`${run}/${path}`)
       const task = taskInPath(path)
       watched.last.set(task, entry.at)
       await noteSpent(watched, task)
     },
 
     onDelta(delta) {
-      if (delta.type === 'text.reset') replies.delete(delta.path)
-      if (delta.type !== 'text.delta') return
-      replies.set(delta.path, ((replies.get(delta.path) ?? '') + delta.text).slice(-maxReplyLength))
+      const [root] = runs.keys()
+      const key = `${root}/${delta.path}`
+      if (delta.type === 'text.reset' || delta.type === 'text.end') replies.delete(key)
+      if (delta.type === 'text.delta') replies.set(key, ((replies.get(key) ?? '') + delta.text).slice(-maxReplyLength))
     },
 
     look(now) {
       const [root] = runs.values()
       if (!root) return undefined
-      const tasks = lookAt(root, now, true)
+      const tasks = lookAt(root, now)
       return {
         runId: root.state.run,
         crew: root.state.crew,
