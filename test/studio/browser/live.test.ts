@@ -5,6 +5,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { Crew, Task } from 'reprise'
 import { memoryStore } from 'reprise/stores'
 import { gate, speakingCrew, speakingModel } from '../../crew/runs/speaking-model.ts'
 import { entriesOf } from '../../engine/support.ts'
@@ -68,6 +69,26 @@ describe('a live run on the page', { skip }, () => {
     const title = await page.locator('.takeover.is-gone').getAttribute('title')
     assert.equal(title, `process ${second.process.pid} continued: process ${first.process.pid} was gone`)
     assert.deepEqual([first.calls, second.calls], [[1, 2], [1]])
+  })
+
+  test('shows what a crew within a crew says while it does, at its task', async () => {
+    const [store, go] = [memoryStore(), gate()]
+    const model = speakingModel((call) => (call === 1 ? ['Noted: the cellar.'] : ['Dear Ada, ', go.wait, 'done.']))
+    const inner = speakingCrew(model, { tasks: ['facts', 'letter'], store })
+    const middle = new Crew({ name: 'middle', tasks: [new Task({ name: 'deep', crew: inner })], store })
+    await using crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'work', crew: middle })], store })
+    await using studio = await openStudio({ crews: [crew] })
+    await using window = await browser.open(studio.url)
+    await window.go('/crews/outer')
+    await window.page.getByLabel('Run id').fill('r')
+    await window.page.getByRole('button', { name: 'Start', exact: true }).click()
+    await window.until('.line.is-streaming', /Dear Ada,/)
+    await window.page.getByRole('link', { name: /^letter/ }).click()
+    await window.until('.detail .streamed', /Dear Ada,/)
+    go.open()
+    await window.until('.run-title', /completed/)
+    await window.page.locator('.line.is-streaming').waitFor({ state: 'detached' })
+    assert.deepEqual(window.problems, [])
   })
 
   test('catches up without loss after the connection was cut, and two browsers see the same', async () => {

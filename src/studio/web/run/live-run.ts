@@ -1,8 +1,9 @@
 // A run as it happens: its loaded detail and timeline, then every new entry, and model output as it streams. The event
 // stream starts after the last entry of the timeline. After a disconnect, it continues where it was. It ends when the
 // run rests and starts again when the run continues. Child runs on a run's page have no stream, because browsers limit
-// connections to six per server: their new entries are read with each refresh.
-import { signal, type Signal, type ReadonlySignal } from '@preact/signals'
+// connections to six per server: their new entries are read with each refresh, and their model output is in the stream
+// of the page's run.
+import { computed, signal, type Signal, type ReadonlySignal } from '@preact/signals'
 import type { Entry } from '../../../journal/entries.ts'
 import type { RunDetail, RunStream } from '../../api/contract.ts'
 import { addEntry, type Timeline } from '../../../runs/timeline.ts'
@@ -15,13 +16,15 @@ export interface StreamedText {
   readonly reasoning: string
 }
 
+type Streamed = ReadonlyMap<string, StreamedText>
+
 export interface LiveRun {
   readonly detail: Signal<RunDetail | undefined>
   /** Grows in place; `version` increases each time. */
   readonly timeline: Signal<Timeline | undefined>
   readonly version: Signal<number>
-  /** Streamed model output by step path. Removed when the reply is recorded. */
-  readonly streamed: Signal<ReadonlyMap<string, StreamedText>>
+  /** Streamed model output by step path, with that of child runs. Removed when the reply is recorded. */
+  readonly streamed: ReadonlySignal<Streamed>
   readonly error: Signal<unknown>
   /** Reloads the run, because it may have changed. */
   refresh(): void
@@ -33,11 +36,13 @@ export interface LiveRun {
 /** Minimum time between reloads while the run keeps changing. */
 const minIntervalMs = 300
 
-export function followRun(runId: string, { stream = true }: { readonly stream?: boolean } = {}): LiveRun {
+/** `output`: for a child run, its model output, which the page's run streams. It then has no stream of its own. */
+export function followRun(runId: string, output?: ReadonlySignal<Streamed>): LiveRun {
+  const stream = output === undefined
   const detail = signal<RunDetail | undefined>(undefined)
   const timeline = signal<Timeline | undefined>(undefined)
   const version = signal(0)
-  const streamed = signal<ReadonlyMap<string, StreamedText>>(new Map())
+  const streamed = signal<Streamed>(new Map())
   const error = signal<unknown>(undefined)
   const ended = new AbortController()
   let unlisten: (() => void) | undefined
@@ -90,6 +95,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
         return
       }
       case 'text.reset':
+      case 'text.end':
         forget(event.path)
         return
       case 'caught-up':
@@ -182,7 +188,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     detail,
     timeline,
     version,
-    streamed,
+    streamed: output ?? streamed,
     error,
     refresh,
     turn(from) {
@@ -211,14 +217,26 @@ export interface ChildRuns {
   refresh(): void
 }
 
-export function childRuns(): ChildRuns {
+/** Of the run `rootId`, whose stream includes the model output of its child runs. */
+export function childRuns(rootId: string, { streamed }: LiveRun): ChildRuns {
+  const outputOf = (id: string): ReadonlySignal<Streamed> => {
+    const prefix = `${id.slice(rootId.length + 1)}/`
+    return computed(
+      () =>
+        new Map(
+          [...streamed.value].flatMap(([path, text]) =>
+            path.startsWith(prefix) ? [[path.slice(prefix.length), text]] : [],
+          ),
+        ),
+    )
+  }
   const followed = signal<ReadonlyMap<string, LiveRun>>(new Map())
   return {
     followed,
     follow(ids) {
       const more = ids.filter((id) => !followed.peek().has(id))
       if (more.length === 0) return
-      const added = more.map((id) => [id, followRun(id, { stream: false })] as const)
+      const added = more.map((id) => [id, followRun(id, outputOf(id))] as const)
       followed.value = new Map([...followed.peek(), ...added])
     },
     drop(id) {

@@ -43,7 +43,7 @@ type Tab = keyof typeof tabs
 export function RunPage(): JSX.Element {
   const runId = currentLocation.value.parts[1] ?? ''
   const run = useMemo(() => followRun(runId), [runId])
-  const inner = useMemo(() => childRuns(), [runId])
+  const inner = useMemo(() => childRuns(runId, run), [run])
   useEffect(
     () => () => {
       run.stop()

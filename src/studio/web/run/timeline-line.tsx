@@ -134,14 +134,17 @@ function Label({ row, run }: LabelProps): JSX.Element {
         </>
       )
     }
-    case 'streaming':
+    case 'streaming': {
+      // the stream of the page's run includes its child runs
+      const path = `${row.run}/${row.path}`.slice((run.timeline.value?.runId.length ?? 0) + 1)
       return (
         <>
           <Icon name="model" size={14} />
           <span>streaming</span>
-          <span class="faint clip">{run.streamed.value.get(row.path)?.text.slice(-160) ?? ''}</span>
+          <span class="faint clip">{run.streamed.value.get(path)?.text.slice(-160) ?? ''}</span>
         </>
       )
+    }
   }
 }
 

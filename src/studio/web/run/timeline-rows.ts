@@ -11,6 +11,8 @@ export interface ChildRun {
   readonly detail: RunDetail | undefined
   readonly timeline: Timeline | undefined
   readonly error: unknown
+  /** Paths of its model calls that are streaming. */
+  readonly streaming?: Iterable<string>
 }
 
 interface TreeRowsRequest {
@@ -50,7 +52,7 @@ export function treeRows({ root, children, folds, chosen }: TreeRowsRequest): Tr
     if (!isOpen(attempt)) return undefined
     const known = children.get(child)
     if (!known) wanted.push(child)
-    if (known?.detail && known.timeline) return rowsOf(known.detail, known.timeline, level, [])
+    if (known?.detail && known.timeline) return rowsOf(known.detail, known.timeline, level, known.streaming ?? [])
     return [missingRow(child, level, known?.error)]
   }
   const rowsOf = (detail: RunDetail, timeline: Timeline, level: number, streaming: Iterable<string>): TimelineRow[] =>

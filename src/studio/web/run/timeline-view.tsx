@@ -37,12 +37,17 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   const children: ReadonlyMap<string, ChildRun> = new Map(
     [...followed.value].map(([id, child]) => [
       id,
-      { detail: child.detail.value, timeline: child.timeline.value, error: child.error.value },
+      {
+        detail: child.detail.value,
+        timeline: child.timeline.value,
+        error: child.error.value,
+        streaming: [...child.streamed.value.keys()],
+      },
     ]),
   )
   // timelines grow in place, so their versions tell whether one has grown
   const grown = [...followed.value.values()].map((child) => child.version.value).join()
-  const known = useSame([...children.values()].flatMap((child) => Object.values(child)))
+  const known = useSame([...children.values()].flatMap((child) => [child.detail, child.timeline, child.error]))
   const chosenRun = chosen?.run ?? detail.runId
   const { rows, wanted } = useMemo(
     () =>
