@@ -60,6 +60,7 @@ for (const from of kinds) {
         runId: 'r',
         crew: 'long',
         status: 'completed',
+        next: [],
         runs: 1,
         entries: lines.length,
         existed: false,

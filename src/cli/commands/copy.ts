@@ -10,6 +10,7 @@ import { messageOf, RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { storedStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
+import { lastRun, readSummary } from '../../read/row-summary.ts'
 import { redact } from '../../secrets/redact.ts'
 import { missingStore, openStore } from '../../stores/open-store.ts'
 import { oldestFirst } from '../../stores/rules/listing.ts'
@@ -165,14 +166,16 @@ function chooser({ crew, status, since, until }: CopyOptions, names: readonly st
   return async (store: Store): Promise<RunRow[]> => {
     const chosen = new Map<string, RunRow>()
     for (const name of names) {
-      const root = await findRun(store, rootRunId((await findRun(store, name)).run))
-      chosen.set(root.run, root)
+      const newest = await findRun(store, await lastRun(store, rootRunId((await findRun(store, name)).run)))
+      chosen.set(newest.run, newest)
     }
     const crews = crew === undefined ? [undefined] : [crew, backtestName(crew)]
     for (const one of names.length > 0 ? [] : crews) {
       const fits: RunFilter = { roots: true, ...filter, ...defined({ crew: one }) }
       for await (const row of allRows(store, fits))
-        if (!status || status.includes(await rowStatus(store, row))) chosen.set(row.run, row)
+        // runs that continue one another are copied together, with the newest
+        if (readSummary(row).next === undefined && (!status || status.includes(await rowStatus(store, row))))
+          chosen.set(row.run, row)
     }
     return [...chosen.values()].toSorted(oldestFirst)
   }
@@ -233,7 +236,7 @@ function reportCopy(terminal: Terminal, { runs, from, to, dryRun }: CopiedRuns):
   const counts = { copied: copied.length, present: present.length, held: held.length, refused: refused.length }
   if (terminal.json) terminal.record({ from, to, dryRun, ...counts, entries: sum('entries'), bytes: sum('bytes') })
   const within = sum('runs') - copied.length
-  const what = `${plural(copied.length, 'run')}${within > 0 ? ` (with ${plural(within, 'child run')})` : ''}`
+  const what = `${plural(copied.length, 'run')}${within > 0 ? ` (with ${within} of ${copied.length === 1 ? 'its' : 'their'} child or earlier runs)` : ''}`
   const size = `${entriesWord(sum('entries'))}, ${amount(sum('bytes'))} bytes`
   const there = present.length > 0 ? `; already there: ${present.length}` : ''
   terminal.err.line(`${dryRun ? 'would copy' : 'copied'} ${what} to ${to}: ${size}${there}`)

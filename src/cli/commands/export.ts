@@ -5,6 +5,8 @@ import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openRuns } from '../find/open-runs.ts'
+import { continuedWords } from '../output/run-words.ts'
+import { readRunChain } from '../../read/chain.ts'
 
 export const exportCommand: Command<{ readonly force?: boolean }> = {
   declare: (command) =>
@@ -28,8 +30,9 @@ async function exportRun(invocation: Invocation<{ readonly force?: boolean }>): 
   if (!options.force && existsSync(file))
     throw new UsageError(`${file} exists; name another file, or give --force to overwrite it`)
   await runs.run(run).export(file)
-  if (terminal.json) terminal.record({ runId: run, file })
+  const [runId, ...continued] = await readRunChain(runs.store, run)
+  if (terminal.json) terminal.record({ runId, next: continued, file })
   const next = { type: 'command', to: 'import it', words: ['import', file], takes: 'nothing' } as const
-  terminal.err.line(`exported run ${run}; ${commands.advice(next)}`)
+  terminal.err.line(`exported run ${runId}${continuedWords(continued).replace(/,$/, '')}; ${commands.advice(next)}`)
   return exitCodes.done
 }

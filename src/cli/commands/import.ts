@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openOrCreateStore } from '../find/open-runs.ts'
+import { continuedWords } from '../output/run-words.ts'
 import { entriesWord } from '../../text/words.ts'
 
 export const importCommand: Command<{ readonly as?: string }> = {
@@ -28,10 +29,12 @@ async function importRun(invocation: Invocation<{ readonly as?: string }>): Prom
     file === '-'
       ? await runs.import(process.stdin.setEncoding('utf8') as AsyncIterable<string>, renamed)
       : await runs.import(file, renamed)
-  const { runId, crew, status, entries, existed } = imported
+  const { runId, crew, status, next, entries, existed } = imported
   if (terminal.json) terminal.record(imported)
   else terminal.out.line(runId)
   const words = existed ? 'was already there, unchanged' : `imported: ${status}, ${entriesWord(entries)}`
-  terminal.err.line(`run ${runId} of crew ${crew} ${words}; ${commands.advice({ type: 'show', runId })}`)
+  terminal.err.line(
+    `run ${runId} of crew ${crew}${continuedWords(next)} ${words}; ${commands.advice({ type: 'show', runId })}`,
+  )
   return exitCodes.done
 }

@@ -1,7 +1,7 @@
 // Words and colours for the status of runs and tasks.
 import type { RunResult } from '../../crew/result/result.ts'
 import type { TaskFailure } from '../../journal/entries.ts'
-import { namesWords, plural } from '../../text/words.ts'
+import { namesWords, plural, someNames } from '../../text/words.ts'
 import type { Channel, Format } from './terminal.ts'
 import type { Commands } from '../write-command.ts'
 
@@ -30,6 +30,11 @@ export function printFailures(
  */
 export function canRetry(failures: readonly TaskFailure[]): boolean {
   return failures.some(({ task }) => !task.includes('/'))
+}
+
+/** ` with c~2, which continues it,` */
+export function continuedWords(next: readonly string[]): string {
+  return next.length === 0 ? '' : ` with ${someNames(next)}, which ${next.length > 1 ? 'continue' : 'continues'} it,`
 }
 
 /** How a suspended run continues. `resume`: the command that resumes it. */

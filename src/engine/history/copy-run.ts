@@ -1,4 +1,5 @@
-// Copies a run with its child runs to another store: exports it and imports it there. A run that has ended is in both
+// Copies a run with its child runs and its chain to another store: exports it and imports it there. Of runs that
+// continue one another, all but the newest have ended, so below, the run is the newest. A run that has ended is in both
 // stores afterwards. Any other run is moved, so that it never continues in both:
 //
 //   in the source                                 in the target
@@ -18,19 +19,20 @@ import type { Engine } from '../definition.ts'
 import { openHold } from '../lease/hold.ts'
 import { openLeasedTree, type LeasedTree, requestLease } from '../lease/leased-tree.ts'
 import { recordLateMessages, recordTree } from '../inbox/send-message.ts'
-import { moveOf, runMoved } from '../../read/row-summary.ts'
+import { lastRun, moveOf, runMoved } from '../../read/row-summary.ts'
 import { readRun, type LoadedRun, runNotFoundError } from '../../read/read-run.ts'
 import { realWorld, openEngine } from '../world.ts'
 import { exportRun } from './export-run.ts'
-import { compareImport, prepareImport, writeImport, type PreparedTree } from './import-run.ts'
+import { compareImport, newestRow, prepareImport, writeImport, type PreparedChain } from './import-run.ts'
 
 /** `present`: the target has the run, or had it before. `held`: a process is executing the run in the source. */
 export type CopyOutcome = 'copied' | 'present' | 'held'
 
 export interface CopiedRun {
   readonly outcome: CopyOutcome
+  /** The newest of the runs that continue one another. */
   readonly row: RunRow
-  /** How many runs were copied: the run itself, and its child runs. */
+  /** How many runs were copied: the run itself, its child runs, and the other runs of its chain. */
   readonly runs: number
   /** The entries of all these runs. */
   readonly entries: number
@@ -58,8 +60,9 @@ export function copyEngines(from: Store, to: Store): CopyEngines {
  * the run could continue in both stores; with RUN_MOVED if it was moved to a third store; and with JOURNAL_DAMAGED or
  * BLOB_MISSING if the source lacks parts of it. With each of these errors, the run stays where it was.
  */
-export async function copyRun({ from, to }: CopyEngines, run: RunId, dryRun: boolean): Promise<CopiedRun> {
+export async function copyRun({ from, to }: CopyEngines, given: RunId, dryRun: boolean): Promise<CopiedRun> {
   const { store, world } = from
+  const run = await lastRun(store, given)
   const row = await store.row(run)
   if (!row) throw runNotFoundError(store, run)
   if (isEnded(row.status)) return copyEnded({ from, to }, row, dryRun)
@@ -87,7 +90,10 @@ async function moveRun({ from, to }: CopyEngines, leased: LeasedTree, row: RunRo
   await recordTree(from, leased)
   const read = await readMovable(store, run)
   // one of the messages may have cancelled the run
-  if (isEnded(read.state.status)) return copyEnded({ from, to }, row, false)
+  if (isEnded(read.state.status)) {
+    // another run may continue it since, which is then the one to lease
+    return read.state.next === undefined ? copyEnded({ from, to }, row, false) : copyRun({ from, to }, run, false)
+  }
   const found = await inspect({ from, to }, read)
   if (found.outcome === 'present') return counted(row, found)
   const hold = openHold(from, leased, read)
@@ -98,9 +104,9 @@ async function moveRun({ from, to }: CopyEngines, leased: LeasedTree, row: RunRo
     await hold.ready()
     // deletes child runs that an interrupted copy left in the target before the run was taken back
     if (!(await to.store.row(run))) await to.store.delete(run)
-    await writeImport(to, found.tree)
+    await writeImport(to, found.chain)
     await hold.append([{ ...parked, arrived: true }])
-    for (const one of found.tree) await passMessages(store, to.store, one.row.run)
+    for (const one of found.chain.flat()) await passMessages(store, to.store, one.row.run)
   } finally {
     await hold.release()
   }
@@ -122,7 +128,7 @@ async function readMovable(store: Store, run: RunId): Promise<Movable> {
 
 type Inspection =
   | { readonly outcome: 'present' }
-  | { readonly outcome: 'copied'; readonly tree: PreparedTree; readonly bytes: number }
+  | { readonly outcome: 'copied'; readonly chain: PreparedChain; readonly bytes: number }
 
 /** Reads and checks the run, and refuses runs that cannot be copied, before anything is written. */
 async function inspect({ from, to }: CopyEngines, { state, last }: Movable): Promise<Inspection> {
@@ -135,7 +141,7 @@ async function inspect({ from, to }: CopyEngines, { state, last }: Movable): Pro
     throw new RepriseError('RUN_EXISTS', words, { runId: run })
   }
   const prepared = await prepare({ from, to }, run, last)
-  await compareImport(to.store, prepared.tree[0])
+  for (const [root] of prepared.chain) await compareImport(to.store, root)
   return { outcome: 'copied', ...prepared }
 }
 
@@ -148,16 +154,16 @@ async function prepare({ from, to }: CopyEngines, run: RunId, last?: number) {
       yield line
     }
   }
-  const tree = await prepareImport(to, text(), `run ${run} of ${from.store.url}`, { park: false })
-  return { tree, bytes }
+  const chain = await prepareImport(to, text(), `run ${run} of ${from.store.url}`, { park: false })
+  return { chain, bytes }
 }
 
 async function copyEnded({ from, to }: CopyEngines, row: RunRow, dryRun: boolean): Promise<CopiedRun> {
-  const { tree, bytes } = await prepare({ from, to }, row.run)
-  const standings = await Promise.all(tree.map((one) => compareImport(to.store, one)))
+  const { chain, bytes } = await prepare({ from, to }, row.run)
+  const standings = await Promise.all(chain.flat().map((one) => compareImport(to.store, one)))
   if (!standings.includes('absent')) return counted(row, { outcome: 'present' })
-  if (!dryRun) await writeImport(to, tree)
-  return counted(row, { outcome: 'copied', tree, bytes })
+  if (!dryRun) await writeImport(to, chain)
+  return counted(row, { outcome: 'copied', chain, bytes })
 }
 
 /** Passes on messages that arrived after the export. */
@@ -167,9 +173,9 @@ async function passMessages(from: Store, to: Store, run: RunId): Promise<void> {
 
 function counted(row: RunRow, found: Inspection): CopiedRun {
   if (found.outcome === 'present') return { row, outcome: 'present', ...nothing }
-  const { tree, bytes, outcome } = found
-  const entries = tree.reduce((sum, { lines }) => sum + lines.length, 0)
-  return { row: tree[0].row, outcome, runs: tree.length, entries, bytes }
+  const { chain, bytes, outcome } = found
+  const entries = chain.flat().reduce((sum, { lines }) => sum + lines.length, 0)
+  return { row: newestRow(chain), outcome, runs: chain.flat().length, entries, bytes }
 }
 
 function unlessHeld(error: unknown): undefined {

@@ -2,12 +2,12 @@
 // deleting their parent doesn't break them. The runs of a flow that continue one another are deleted together: they are
 // one conversation under the id of the first, and without one of them, its messages would be lost.
 import { RepriseError } from '../../base/errors.ts'
-import { rootRunId, isInTreeOf, previousRunId } from '../../journal/paths.ts'
+import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { reserveRunInTurn } from '../lease/leased-tree.ts'
 import { runNotFoundError } from '../../read/read-run.ts'
-import { readSummary } from '../../read/row-summary.ts'
+import { readRunChain, runExists } from '../../read/chain.ts'
 import { allRows } from '../../read/all-rows.ts'
 
 /**
@@ -25,35 +25,13 @@ export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const tree = await runTreeRows(store, root)
   if (tree.every((row) => !isInTreeOf(row.run, run)) && !(await runExists(store, run)))
     throw runNotFoundError(store, run)
-  const previous = await runBefore(store, run)
-  if (previous !== undefined) {
-    const words = `run ${run} continues run ${previous}, and can only be deleted with it`
-    throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { type: 'delete', runId: previous } })
+  const chain = await readRunChain(store, run)
+  if (chain[0] !== run) {
+    const words = `run ${run} continues run ${chain[0]}, and can only be deleted with it`
+    throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { type: 'delete', runId: chain[0] } })
   }
   // newest first: an interrupted deletion can be repeated
-  for (const one of (await runsFrom(store, run)).toReversed()) await remove(engine, one)
-}
-
-/** Returns the first of the runs that this one continues. */
-async function runBefore(store: Store, run: string): Promise<string | undefined> {
-  const previous = previousRunId(run)
-  if (previous === undefined || !(await runExists(store, previous)) || (await nextOf(store, previous)) !== run)
-    return undefined
-  return (await runBefore(store, previous)) ?? previous
-}
-
-/** Returns a run and the runs that continue it, oldest first. */
-async function runsFrom(store: Store, run: string): Promise<string[]> {
-  const next = await nextOf(store, run)
-  return next === undefined || !(await runExists(store, next)) ? [run] : [run, ...(await runsFrom(store, next))]
-}
-
-async function nextOf(store: Store, run: string): Promise<string | undefined> {
-  const row = await store.row(run).catch((error: unknown) => {
-    if (RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED') return undefined
-    throw error
-  })
-  return row && readSummary(row).next
+  for (const one of chain.toReversed()) await remove(engine, one)
 }
 
 async function remove(engine: Engine, run: string): Promise<void> {
@@ -80,14 +58,4 @@ export async function deleteIfFree(engine: Engine, run: string): Promise<boolean
 /** Returns the rows of a root and its child runs. */
 export async function runTreeRows(store: Store, root: string): Promise<RunRow[]> {
   return Array.fromAsync(allRows(store, { root }))
-}
-
-/** Whether the store has the run. A damaged run exists. */
-export async function runExists(store: Store, run: string): Promise<boolean> {
-  try {
-    return (await store.row(run)) !== undefined
-  } catch (error) {
-    if (RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED') return true
-    throw error
-  }
 }

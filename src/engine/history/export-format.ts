@@ -1,9 +1,11 @@
-// The export format: a run with its child runs as one text. Every line is a JSON object:
+// The export format: a run with its child runs, and with the runs that it continues and is continued by, as one text.
+// Every line is a JSON object:
 //   {"format":"reprise.run","version":3,"run":…,"crew":…,"exportedAt":…}
 //   the lines of the journal, byte for byte, each with the hash of the line before
 //   {"blob":hash,"base64":…} for each stored value that the lines refer to
 //   {"message":{id,at,body}} for each message in the run's inbox
 //   {"within":id} for each child run, followed by the same three kinds of lines
+//   {"next":id} for the run that continues the one before, followed by the same four kinds of lines
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
 // An import folds the row, the outputs and the due time from the lines. Leases are not exported.
 import { editOf } from '../../journal/check/check-entry.ts'

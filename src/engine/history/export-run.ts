@@ -1,11 +1,14 @@
-// Exports a run with its child runs as text, line by line, so that a long run is never in memory as a whole. Entries
-// appended meanwhile are left out, so that each exported journal is whole up to one moment.
+// Exports a run with its child runs and its chain as text, line by line, so that a long run is never in memory as a
+// whole. Entries appended meanwhile are left out, so that each exported journal is whole up to one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { blobReferences, decodeEntry, checkStoredValue } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { isEnded } from '../../journal/state/state.ts'
+import { nextRunId } from '../../journal/paths.ts'
+import { readRunChain } from '../../read/chain.ts'
+import { lastRun } from '../../read/row-summary.ts'
 import { childStartedBy } from '../../journal/table/entry-table.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
@@ -19,9 +22,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const advice = 'replay the run, and export the new run'
 
 /**
- * Yields lines, each with its newline. Entries of the root after `last` are left out. Throws RUN_NOT_FOUND,
- * BLOB_MISSING, or JOURNAL_DAMAGED if entries were removed by hand, or changed by hand without a resume since: no
- * store would import such a journal.
+ * Yields lines, each with its newline: of all runs that continue one another, the first one first. Entries of the
+ * newest after `last` are left out. Throws RUN_NOT_FOUND, BLOB_MISSING, or JOURNAL_DAMAGED if entries were removed by
+ * hand, or changed by hand without a resume since: no store would import such a journal.
  */
 export async function* exportRun(
   store: Store,
@@ -31,18 +34,26 @@ export async function* exportRun(
 ): AsyncGenerator<string> {
   const hash = createHash('sha256')
   const count = { runs: 0, entries: 0, blobs: 0 }
-  const row = await rowFor(store, run)
+  await rowFor(store, run)
+  const [first] = await readRunChain(store, run)
+  const newest = await lastRun(store, run)
+  const row = await rowFor(store, first)
   checkFormat(row)
   const { crew } = row
-  const header: ExportHeader = { format: exportFormat, version: exportVersion, run, crew, exportedAt: at.toISOString() }
-  // grows during the loop, since entries name child runs
-  const tree = [run]
-  for (const one of tree) {
-    // a child run that was never created, or was deleted, is skipped
-    if (one !== run && !(await store.row(one))) continue
-    yield hashed(JSON.stringify(one === run ? header : { within: one }))
-    for await (const line of runLines(store, one, count, tree, one === run ? last : Infinity)) yield hashed(line)
-    count.runs += 1
+  const exportedAt = at.toISOString()
+  const header: ExportHeader = { format: exportFormat, version: exportVersion, run: first, crew, exportedAt }
+  // both grow during the loops, since entries name child runs and the run that continues
+  const chain: string[] = [first]
+  for (const root of chain) {
+    const tree = [root]
+    for (const one of tree) {
+      // a child run that was never created, or was deleted, is skipped
+      if (one !== root && !(await store.row(one))) continue
+      yield hashed(JSON.stringify(one !== root ? { within: one } : root === first ? header : { next: root }))
+      const upTo = one === newest ? last : Infinity
+      for await (const line of runLines(store, one, count, { tree, chain }, upTo)) yield hashed(line)
+      count.runs += 1
+    }
   }
   const trailer: ExportTrailer = { ...count, sha256: hash.digest('hex') }
   yield `${JSON.stringify(trailer)}\n`
@@ -53,16 +64,16 @@ export async function* exportRun(
   }
 }
 
-/** Yields the entries, stored values and messages of one run. Adds to `count`, and adds child runs to `tree`. */
+/** Yields the entries, stored values and messages of one run. Adds to `count`, child runs to `tree`, and its `next`. */
 async function* runLines(
   store: Store,
   run: string,
   count: { entries: number; blobs: number },
-  tree: string[],
+  { tree, chain }: { readonly tree: string[]; readonly chain: string[] },
   last: number,
 ): AsyncGenerator<string> {
   const { createdAt, status } = await rowFor(store, run)
-  const chain = followChain(`run ${run}`, advice)
+  const hashes = followChain(`run ${run}`, advice)
   // read before the lines: entries appended in between are no reason to report a loss
   const noted = await store.lastNoted(run)
   const blobs = new Set<string>()
@@ -70,16 +81,17 @@ async function* runLines(
   let entries = 0
   for await (const { seq, bytes } of store.read(run)) {
     const { text, entry } = readLine(bytes, `entry ${seq} of run ${run}`)
-    chain.next(entry, bytes)
+    hashes.next(entry, bytes)
     if (entry.seq > last) continue
     entries += 1
     for (const blob of blobReferences(text)) blobs.add(blob)
     if (entry.type === 'run.created') for (const file of await inputFiles(store, run, bytes)) files.add(file)
     const child = childStartedBy(run, entry)
     if (child !== undefined) tree.push(child)
+    if (entry.type === 'run.completed' && entry.next !== undefined) chain.push(nextRunId(run))
     yield text
   }
-  chain.end(noted)
+  hashes.end(noted)
   const checkExists = async (): Promise<void> => {
     // lines may be missing if the run was deleted meanwhile, even if it was created again
     if ((await store.row(run))?.createdAt !== createdAt) throw runNotFoundError(store, run)

@@ -1,7 +1,7 @@
-// Imports an exported run with its child runs. The journal is stored unchanged; the row, the due time and the outputs
-// are folded from it, and unrecorded messages are posted again. Crash-safe: child runs are written first, invisible
-// without their root, then the root in one write. A run that has not ended is parked by one more entry, since it may
-// continue in the store it was exported from; `copy` parks it there instead.
+// Imports an exported run with its child runs, and the runs of its chain. The journal is stored unchanged; the row, the
+// due time and the outputs are folded from it, and unrecorded messages are posted again. Crash-safe: child runs are
+// written first, invisible without their root, then the root in one write. A run that has not ended is parked by one
+// more entry, since it may continue in the store it was exported from; `copy` parks it there instead.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../base/errors.ts'
 import { decodeEntry, encodeEntry } from '../../journal/codec.ts'
@@ -9,7 +9,7 @@ import { finishFold } from '../../journal/state/change-tasks.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { hashBytes } from '../../journal/hash.ts'
-import { parentRunId } from '../../journal/paths.ts'
+import { nextRunId, parentRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { defined, checkKeys } from '../../base/options.ts'
@@ -18,9 +18,9 @@ import { fileError } from '../../stores/file/durable-files.ts'
 import type { Batch, Lease, Line, OutputKey, RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { checkReadable, damaged } from '../../read/read-run.ts'
-import { readExport, type ExportedRun } from './read-export.ts'
+import { readExport, type ExportedRun, type ExportedTree } from './read-export.ts'
 import { isRequeue } from '../inbox/inbox.ts'
-import { dueAt, checkNewRunId } from '../../read/row-summary.ts'
+import { dueAt, checkNewRunId, readSummary } from '../../read/row-summary.ts'
 import { outputKeys, listingRow } from '../../read/row.ts'
 
 export interface ImportOptions {
@@ -31,8 +31,11 @@ export interface ImportOptions {
 export interface ImportedRun {
   readonly runId: string
   readonly crew: string
+  /** The status of the newest run. */
   readonly status: RunStatus
-  /** How many runs were imported: the run itself, and its child runs. */
+  /** The runs that continue it, oldest first, after `flow.again`. */
+  readonly next: readonly string[]
+  /** How many runs were imported: the run itself, its child runs, and the runs that continue it. */
   readonly runs: number
   /** The entries of all these runs. */
   readonly entries: number
@@ -75,12 +78,13 @@ async function importNamed(
   name: string,
 ): Promise<ImportedRun> {
   checkOptions(options)
-  const tree = await prepareImport(engine, chunks, name, { as: options.as, park: true })
-  const existed = await isImported(engine.store, tree)
-  await writeImport(engine, tree)
-  const { run: runId, crew, status } = tree[0].row
-  const entries = tree.reduce((sum, { lines }) => sum + lines.length, 0)
-  return { runId, crew, status, runs: tree.length, entries, existed }
+  const chain = await prepareImport(engine, chunks, name, { as: options.as, park: true })
+  const existed = await isImported(engine.store, chain)
+  await writeImport(engine, chain)
+  const [{ run: runId, crew }, ...more] = rootRows(chain)
+  const { status } = newestRow(chain)
+  const entries = chain.flat().reduce((sum, { lines }) => sum + lines.length, 0)
+  return { runId, crew, status, next: more.map(({ run }) => run), runs: chain.flat().length, entries, existed }
 }
 
 function checkOptions(options: ImportOptions): void {
@@ -102,6 +106,17 @@ export interface PreparedRun extends ExportedRun {
 /** The root first. */
 export type PreparedTree = readonly [PreparedRun, ...PreparedRun[]]
 
+/** The runs that continue one another, oldest first. */
+export type PreparedChain = readonly [PreparedTree, ...PreparedTree[]]
+
+function rootRows([first, ...others]: PreparedChain): [RunRow, ...RunRow[]] {
+  return [first[0].row, ...others.map(([root]) => root.row)]
+}
+
+export function newestRow(chain: PreparedChain): RunRow {
+  return rootRows(chain).at(-1) as RunRow
+}
+
 /**
  * Reads and checks the whole text; writes nothing. Rejects with JOURNAL_DAMAGED, or with OPTION_INVALID if the run's id
  * is invalid.
@@ -111,9 +126,26 @@ export async function prepareImport(
   chunks: AsyncIterable<string> | Iterable<string>,
   name: string,
   { as, park }: { readonly as?: string | undefined; readonly park: boolean },
+): Promise<PreparedChain> {
+  const [first, ...others] = await readExport(chunks, name)
+  let to = as ?? checkNewRunId(first[0].run)
+  const chain: [PreparedTree, ...PreparedTree[]] = [await prepareTree(engine, first, { to, name, park })]
+  for (const tree of others) {
+    to = nextRunId(to)
+    chain.push(await prepareTree(engine, tree, { to, name, park }))
+  }
+  const { run } = newestRow(chain)
+  const { next } = readSummary(newestRow(chain))
+  // a message to the run would have no place to go
+  if (next !== undefined) throw damaged(`${name} lacks run ${next}, which continues run ${run}`, 'export the run again')
+  return chain
+}
+
+async function prepareTree(
+  engine: Engine,
+  [root, ...children]: ExportedTree,
+  { to, name, park }: { readonly to: string; readonly name: string; readonly park: boolean },
 ): Promise<PreparedTree> {
-  const [root, ...children] = await readExport(chunks, name)
-  const to = as ?? checkNewRunId(root.run)
   const prepare = (one: ExportedRun): Promise<PreparedRun> =>
     prepareRun(engine, one, to + one.run.slice(root.run.length), name, park)
   const prepared: [PreparedRun, ...PreparedRun[]] = [await prepare(root)]
@@ -122,10 +154,10 @@ export async function prepareImport(
 }
 
 /** Whether the store already has exactly these runs. Rejects with RUN_EXISTS if it has other runs with these ids. */
-async function isImported(store: Store, tree: PreparedTree): Promise<boolean> {
-  const next = { type: 'import', as: `${tree[0].row.run}-copy` } as const
+async function isImported(store: Store, chain: PreparedChain): Promise<boolean> {
+  const next = { type: 'import', as: `${chain[0][0].row.run}-copy` } as const
   let isWhole = true
-  for (const one of tree) {
+  for (const one of chain.flat()) {
     const standing = await compareImport(store, one, next)
     if (standing === 'longer') throw runExistsError(store, one.row.run, one.lines.length + 1, next)
     isWhole &&= standing === 'same'
@@ -158,11 +190,16 @@ export async function compareImport(
 }
 
 /**
- * Writes the runs that the store lacks. Rejects with RUN_EXISTS, before anything is written, if the store has other
- * runs with these ids.
+ * Writes the runs that the store lacks, the oldest first. Rejects with RUN_EXISTS, before anything is written, if the
+ * store has other runs with these ids.
  */
-export async function writeImport({ store, world }: Engine, tree: PreparedTree): Promise<void> {
-  const known = await Promise.all(tree.map((one) => compareImport(store, one)))
+export async function writeImport(engine: Engine, chain: PreparedChain): Promise<void> {
+  const standings: Standing[][] = []
+  for (const tree of chain) standings.push(await Promise.all(tree.map((one) => compareImport(engine.store, one))))
+  for (const [index, tree] of chain.entries()) await writeTree(engine, tree, standings[index] ?? [])
+}
+
+async function writeTree({ store, world }: Engine, tree: PreparedTree, known: readonly Standing[]): Promise<void> {
   let lease: Lease | undefined
   for (const [index, one] of [...tree.entries()].toReversed()) {
     if (known[index] !== 'absent') continue

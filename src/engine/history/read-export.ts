@@ -4,7 +4,7 @@ import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
-import { isInTreeOf } from '../../journal/paths.ts'
+import { isInTreeOf, nextRunId } from '../../journal/paths.ts'
 import { otherFormat } from '../../journal/check/check-entry.ts'
 import { describe } from '../../base/options.ts'
 import { damaged } from '../../read/read-run.ts'
@@ -26,20 +26,24 @@ export interface ExportedRun {
   readonly messages: readonly Message[]
 }
 
+/** A root, then its child runs. */
+export type ExportedTree = readonly [ExportedRun, ...ExportedRun[]]
+
 type JsonObject = { readonly [key: string]: unknown }
 const advice = 'export the run again, or use another copy'
 const importThere = 'import it with the build of Reprise that wrote it'
 
 /**
- * Returns the root, then its child runs. The text comes in pieces of any size. Rejects with JOURNAL_DAMAGED, naming the
- * first fault; the message calls the text `name`.
+ * Returns the runs that continue one another, oldest first, each followed by its child runs. The text comes in pieces
+ * of any size. Rejects with JOURNAL_DAMAGED, naming the first fault; the message calls the text `name`.
  */
 export async function readExport(
   chunks: AsyncIterable<string> | Iterable<string>,
   name: string,
-): Promise<[ExportedRun, ...ExportedRun[]]> {
+): Promise<[ExportedTree, ...ExportedTree[]]> {
   const hash = createHash('sha256')
   const runs: PartialRun[] = []
+  const trees: [PartialRun, ...PartialRun[]][] = []
   let header: ExportHeader | undefined
   let trailer: ExportTrailer | undefined
   for await (const { text, number, whole } of textLines(chunks)) {
@@ -48,9 +52,12 @@ export async function readExport(
     const value = parseObject(text)
     if (!value) throw damaged(whole ? `${where} is not JSON` : `${name} is cut off in line ${number}`, advice)
     const current = runs.at(-1)
-    if (!header || !current) {
+    const tree = trees.at(-1)
+    if (!header || !current || !tree) {
       header = readHeader(value, name)
-      runs.push(emptyRun(header.run, name))
+      const first = emptyRun(header.run, name)
+      runs.push(first)
+      trees.push([first])
     } else if ('seq' in value) {
       if (current.blobs.length > 0) throw damaged(`${where} is an entry after the stored values`, advice)
       const bytes = Buffer.from(text)
@@ -58,12 +65,19 @@ export async function readExport(
       current.lines.push({ seq: Number(value['seq']), bytes })
     } else if ('blob' in value) current.blobs.push(readBlob(value, where))
     else if ('message' in value) current.messages.push(readMessage(value, where))
-    else if ('within' in value) runs.push(readWithin(value, header.run, runs, where))
-    else if ('sha256' in value) trailer = value as unknown as ExportTrailer
+    else if ('within' in value) {
+      const child = readWithin(value, tree[0].run, runs, where)
+      runs.push(child)
+      tree.push(child)
+    } else if ('next' in value) {
+      const next = readNext(value, tree[0].run, where)
+      runs.push(next)
+      trees.push([next])
+    } else if ('sha256' in value) trailer = value as unknown as ExportTrailer
     else throw damaged(`${where} is neither an entry, a stored value nor a message`, advice)
     if (!trailer) hash.update(`${text}\n`)
   }
-  const [first, ...others] = runs
+  const [first, ...others] = trees
   if (!first) throw damaged(`${name} is empty`, advice)
   const entries = runs.reduce((sum, one) => sum + one.lines.length, 0)
   if (!trailer) throw damaged(`${name} is cut off after entry ${entries}: its last line is missing`, advice)
@@ -101,6 +115,11 @@ function readWithin({ within }: JsonObject, root: string, runs: readonly Partial
   if (!fits) throw damaged(`${where} names ${describe(within)}, which is not a child run of run ${root}`, advice)
   if (runs.some(({ run }) => run === within)) throw damaged(`${where} names run ${within} a second time`, advice)
   return emptyRun(within, `run ${within} in it`)
+}
+
+function readNext({ next }: JsonObject, before: string, where: string): PartialRun {
+  if (typeof next === 'string' && next === nextRunId(before)) return emptyRun(next, `run ${next} in it`)
+  throw damaged(`${where} names ${describe(next)}, which does not continue run ${before}`, advice)
 }
 
 function readHeader(value: JsonObject, name: string): ExportHeader {

@@ -113,6 +113,7 @@ test('an exported run is imported elsewhere and replayed there', async () => {
     runId: 'a',
     crew: 'diamond',
     status: 'completed',
+    next: [],
     runs: 1,
     entries: 20,
     existed: false,

@@ -22,10 +22,10 @@ import { memoryStore } from '../../../src/stores/memory/store.ts'
 export async function readingsOf(exported: string): Promise<{ readonly [run: string]: Json }> {
   const store = memoryStore({ url: 'memory:readings' })
   const engine = openEngine(store, realWorld())
-  const tree = await prepareImport(engine, [exported], 'the golden journal', { park: false })
-  await writeImport(engine, tree)
+  const chain = await prepareImport(engine, [exported], 'the golden journal', { park: false })
+  await writeImport(engine, chain)
   const runs: { [run: string]: Json } = {}
-  for (const { row, due = null } of tree) {
+  for (const { row, due = null } of chain.flat()) {
     const timeline = emptyTimeline(row.run)
     const { state } = await readRun(store, row.run, (entry) => addEntry(timeline, entry))
     const view = await viewRun({ store }, row.run)
