@@ -109,8 +109,10 @@ export async function openRuns(
         async send(event, value, options = {}) {
           const row = await store.row(id)
           if (!row) throw runNotFoundError(store, id)
-          const to = { run: id, name: row.crew, flow: readSummary(row).flow }
-          await sendMessage(engine, await lastRun(store, id), readEvent(to, event, value, options))
+          const { flow, chat } = readSummary(row)
+          const to = { run: id, name: row.crew, flow, chat }
+          const message = readEvent(to, event, value, options, engine.world.newRunId)
+          await sendMessage(engine, await lastRun(store, id), message)
         },
         requeue: async (options = {}) => requeue(engine, id, readSignedBy('requeue', options)),
         delete: () => deleteRun(engine, id),

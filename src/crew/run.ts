@@ -191,7 +191,10 @@ export class Run<T extends Tasks = readonly Task[]> {
    * Sends an event to a flow, which receives it by `flow.event(name)`. Rejects with RUN_ENDED or INPUT_INVALID.
    */
   async send(name: string, value: InputValue, options: SendOptions = {}): Promise<void> {
-    await sendTo(this.#openCrew, this.id, readEvent({ ...this.#crew, run: this.id }, name, value, options))
+    const { flow, name: crew } = this.#crew
+    const receiver = { run: this.id, name: crew, flow, chat: flow?.chat }
+    const event = readEvent(receiver, name, value, options, this.#openCrew.world.newRunId)
+    await sendTo(this.#openCrew, this.id, event)
   }
 
   /**

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Flow } from 'reprise'
+import { Agent, chat, Flow } from 'reprise'
+import { scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 import { addSchedule } from '../../src/crew/queue/added-schedules.ts'
 import { table } from '../../src/studio/api/routes.ts'
@@ -40,7 +41,10 @@ describe('the description of the API', () => {
     await using waits = new Flow({ name: 'waits', store, run: (flow) => waitForAll(flow) })
     await waits.kickoff({ id: 'flow' })
     await waits.run('flow').send('other', { n: 1 })
-    await using studio = await served({ crews: [crew, briefings, waits], store, by: 'Grace' })
+    const model = scriptedModel([{ when: /./, reply: 'Hello' }])
+    await using support = chat(new Agent({ role: 'Helper', goal: 'Help', model }), { name: 'support', store })
+    await support.conversation('talk').send('Hello', { by: 'ada' })
+    await using studio = await served({ crews: [crew, briefings, waits, support], store, by: 'Grace' })
     const description = await described(studio)
     const one = async (run: string): Promise<string[]> => {
       const { attempts } = await studio.get('GET /runs/{run}/timeline', `/runs/${run}/timeline`)
@@ -60,6 +64,7 @@ describe('the description of the API', () => {
       '/backtests/trial',
       '/crews/trials',
       '/crews/briefings',
+      '/runs/talk/transcript',
       '/diff?a=old&b=left',
       '/diff?a=claim-4711&b=claim-4711-not-covered',
       ...(await Promise.all(runs.map(({ runId }) => one(encodeURIComponent(runId))))).flat(),

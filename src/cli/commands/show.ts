@@ -15,15 +15,18 @@ import { readSummary } from '../../read/row-summary.ts'
 import { buildRunView, type RunView, readRunTree } from '../../runs/run-view.ts'
 import { type TaskView, taskView } from '../../runs/task-view.ts'
 import { isMovedReason } from '../../runs/status.ts'
+import { readTranscript, type Transcript } from '../../runs/transcript.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { chooseRunTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
+import type { CommandNext } from '../write-command.ts'
 import { promptPrinter, promptsSent, type SentPrompt } from '../output/print-prompts.ts'
 import { printOpenQuestion } from '../output/print-question.ts'
 import { printRun, printTask } from '../output/print-run.ts'
 import { printSteps } from '../output/print-steps.ts'
+import { mostTurns, printTranscript } from '../output/print-transcript.ts'
 import { printWholeTask, wholeTask } from '../output/print-task.ts'
 import { openRuns } from '../find/open-runs.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
@@ -83,14 +86,16 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   }
   const whole = task && wholeTask(tree.state, task, await taskView(tree, task))
   const view = await buildRunView(tree)
+  const transcript = view.chat && !whole ? await readTranscript(runs.store, owner, { limit: mostTurns }) : undefined
   if (terminal.json) {
-    terminal.record(whole ?? view)
+    terminal.record(whole ?? { ...view, ...(transcript ? { conversation: transcript } : {}) })
     return exitCodes.done
   }
   if (whole) printWholeTask(terminal.out, whole)
   else {
     printRun(terminal.out, view, await latestForks(runs.store, run))
-    if (view.flow) printSteps(terminal.out, commands, view)
+    if (transcript) printTranscript(terminal.out, transcript)
+    else if (view.flow) printSteps(terminal.out, commands, view)
     else for (const one of view.tasks) printTask(terminal.out, one)
   }
   if (steps) printEntries(terminal.out, chosen)
@@ -101,7 +106,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   // a flow is replayed from a task of a child run; of a crew, that child run is
   const isWithin = found !== undefined && owner !== run && (readSummary(row).flow ?? false)
   const replayed = isWithin ? { runId: run, task: found.address } : { runId: owner, task: task?.name }
-  const next = nextStep(view, await findRootRun(runs.store, run), replayed)
+  const next = transcript ? messageStep(transcript) : nextStep(view, await findRootRun(runs.store, run), replayed)
   if (next) terminal.err.line(`\n${continueWords(view.status, commands.advice(next))}`)
   return exitCodes.done
 }
@@ -194,6 +199,10 @@ function nextStep(
     default:
       return undefined
   }
+}
+
+function messageStep({ id }: Transcript): CommandNext {
+  return { type: 'command', to: 'say something', words: ['send'], values: [id, 'message', 'Hello'] }
 }
 
 function replayStep(runId: string, task: string | undefined): NextStep | undefined {

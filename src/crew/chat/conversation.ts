@@ -17,8 +17,8 @@ import { resumeOrFollow } from '../verbs/resume.ts'
 import { readEvent } from '../verbs/send.ts'
 import type { Decision, SignedBy } from '../verbs/shared-options.ts'
 import type { Chat } from './chat.ts'
-import { answerId, answerStep, messageStep } from './names.ts'
-import { findTurn, inputsOf, readChain, turnsOf, type Turn, type TurnStatus } from './turns.ts'
+import { answerId, answerStep, messageStep } from '../../runs/turn-names.ts'
+import { findTurn, inputsOf, readChain, turnsOf, type Turn, type TurnStatus } from '../../runs/turns.ts'
 
 export interface SendMessageOptions extends SignedBy {
   /** Id of the message. Sending it again with the same id returns the answer to the first. Default: a new id. */
@@ -150,10 +150,16 @@ export class Conversation {
     const engine = await this.#engine()
     if (!(await engine.store.row(this.id))) await this.#chat.enqueue({ id: this.id })
     const receiver = { ...this.#chat['~open'].definition, run: this.id }
-    const event = readEvent(receiver, 'message', message, {
-      id: message.id,
-      ...defined({ by: options.by }),
-    })
+    const event = readEvent(
+      receiver,
+      'message',
+      message,
+      {
+        id: message.id,
+        ...defined({ by: options.by }),
+      },
+      world.newRunId,
+    )
     for (;;) {
       const { state } = await this.#last()
       const known = await findTurn(engine.store, state, message.id)

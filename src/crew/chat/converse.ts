@@ -3,7 +3,7 @@
 // sees real messages, with the calls of its tools. That conversation is within one run. The first turn of a run, after
 // `flow.again` or a fork, gets the texts of the earlier turns instead, and so does a turn after an answer that a person
 // edited. A recorded answer is kept, whatever the code is now.
-import { defined, isRecord } from '../../base/options.ts'
+import { defined } from '../../base/options.ts'
 import type { TaskDefinition } from '../../engine/definition.ts'
 import type { FlowContext, StepRequest } from '../../engine/flow/pass.ts'
 import { summariseInstructions, summariseMessage } from '../../engine/model/engine-prompts.ts'
@@ -20,38 +20,16 @@ import type { Overrides } from '../define/define-tasks.ts'
 import { partsOf, type FlowParts } from '../flow/flow-run.ts'
 import type { FlowRun } from '../flow/flow-types.ts'
 import { stepName } from '../flow/step-name.ts'
-import { answerStep, messageStep, stoppedName } from './names.ts'
+import { answerStep, messageStep, stoppedName } from '../../runs/turn-names.ts'
+import { isMessage, isStop, type ConversationInputs, type MessageEvent, type Said } from '../../runs/turns.ts'
 
 /** Who answers. */
 export type Answerer =
   | { readonly type: 'agent'; readonly agent: Agent }
   | { readonly type: 'crew'; readonly crew: Crew; readonly inputs: readonly string[] }
 
-/** A message or an answer, as text. */
-export interface Said {
-  readonly role: 'user' | 'assistant'
-  readonly text: string
-}
-
-/** The inputs of a run of a conversation. The first run has none. */
-export interface ConversationInputs {
-  /** Number of turns in earlier runs. */
-  readonly turns?: number
-  /** A summary of everything before `history`. */
-  readonly summary?: string
-  readonly history?: readonly Said[]
-  /** The ids of the last messages, which may arrive again. */
-  readonly ids?: readonly string[]
-}
-
 /** How many of the newest messages are recognised if they are sent again, even to a later run. */
 const knownIds = 200
-
-/** The value of the event `message`. */
-export interface MessageEvent {
-  readonly id: string
-  readonly text: string
-}
 
 /** Answers messages until the run has this many turns, and then continues as another run. */
 export async function converse(flow: FlowRun, answerer: Answerer, turnsPerRun: number): Promise<never> {
@@ -128,14 +106,6 @@ function eventStep(name: string, event: string, fits: (value: Json) => boolean):
     },
     read: async (raw) => readJson(raw),
   }
-}
-
-export function isMessage(value: unknown): value is MessageEvent {
-  return isRecord(value) && typeof value['id'] === 'string' && typeof value['text'] === 'string'
-}
-
-function isStop(value: Json): boolean {
-  return isRecord(value) && typeof value['turn'] === 'number'
 }
 
 // The answers of an agent.

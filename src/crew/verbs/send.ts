@@ -10,6 +10,7 @@ import { activeChildren } from '../../journal/state/tally.ts'
 import { checkReadable, readRun } from '../../read/read-run.ts'
 import { lastRun } from '../../read/row-summary.ts'
 import { readOutput, type OutputTarget } from '../arguments/run-inputs.ts'
+import { isMessage, isStop } from '../../runs/turns.ts'
 import { checkItem, findDefinition } from '../result/find-definition.ts'
 import { findTask } from '../result/result.ts'
 import type { Task } from '../task.ts'
@@ -27,14 +28,20 @@ interface Receiver {
   /** The name of its crew. */
   readonly name: string
   readonly flow?: unknown
+  /** The run is one of a conversation, which receives messages and stops, and no other events. */
+  readonly chat?: boolean | undefined
 }
 
-/** Throws OPTION_INVALID, OPTION_UNKNOWN or INPUT_INVALID. */
+/**
+ * Reads an event for a run. For a conversation, a text becomes a message, whose id is that of the event or a new one.
+ * Throws OPTION_INVALID, OPTION_UNKNOWN or INPUT_INVALID.
+ */
 export function readEvent(
-  { run, name: crew, flow }: Receiver,
+  { run, name: crew, flow, chat }: Receiver,
   name: string,
   value: unknown,
   { id, ...signing }: SendOptions,
+  newId: () => string,
 ): InboxMessage {
   if (!flow) {
     const words = `crew ${crew} is not a flow, so its runs wait for no event ${describe(name)}`
@@ -43,7 +50,14 @@ export function readEvent(
   const json = strictJson(value, 'the value of the event')
   if (!json.ok) throw new RepriseError('INPUT_INVALID', `${json.path} is ${json.found}, which is not valid JSON`)
   const event = { name: text.read('the name of the event', name), ...defined({ id: optional('id', id, text) }) }
-  return { type: 'event', ...event, value: json.value, ...readSignedBy('send', signing) }
+  const signed = readSignedBy('send', signing)
+  if (!chat || (name === 'stop' && isStop(json.value))) return { type: 'event', ...event, value: json.value, ...signed }
+  const said = json.value
+  const message = typeof said === 'string' && said !== '' ? { id: event.id ?? newId(), text: said } : said
+  if (name === 'message' && isMessage(message))
+    return { type: 'event', id: message.id, ...event, value: { id: message.id, text: message.text }, ...signed }
+  const words = `conversation ${run} takes no event ${describe(name)} with the value ${describe(value)}; send the event message with a text, or stop with { turn: <number> }`
+  throw new RepriseError('INPUT_INVALID', words, { runId: run })
 }
 
 /** Delivers a message to a run; of a flow, to the run that continues it. */

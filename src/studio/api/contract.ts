@@ -25,6 +25,7 @@ import type { RunView } from '../../runs/run-view.ts'
 import type { RunSummary } from '../../runs/summary.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 import type { WaitingQuestion } from '../../runs/waiting-questions.ts'
+import type { Transcript } from '../../runs/transcript.ts'
 import type { Timeline } from '../../runs/timeline.ts'
 import type {
   AddedScheduleView,
@@ -86,6 +87,8 @@ export interface Responses {
   'GET /runs/{run}/tasks': TaskPage
   /** At most 1,000 entries at a time, with all messages. The timeline is smaller. */
   'GET /runs/{run}/entries': { readonly entries: readonly Entry[]; readonly more: boolean }
+  /** The last turns of the whole conversation that the run is part of. Long texts are cut off: the steps have them. */
+  'GET /runs/{run}/transcript': Transcript
   /** Includes the messages of the task. */
   'GET /runs/{run}/tasks/{task}': WholeTask
   /** `path` is the path of a step in the timeline. */
@@ -130,7 +133,10 @@ export interface Responses {
   'POST /crews/{crew}/backtests': { readonly id: string; readonly total: number }
   /** Stops a backtest that this studio executes. Finished trials stay. 404 for any other backtest. */
   'POST /backtests/{backtest}/stop': { readonly id: string }
-  /** Sends an event to a flow. OPTION_INVALID (400) if the run is not that of a flow, RUN_ENDED (409). */
+  /**
+   * Sends an event to a flow, or a message to a conversation. OPTION_INVALID (400) if the run is not that of a flow,
+   * INPUT_INVALID (400) if the conversation takes no such event, RUN_ENDED (409).
+   */
   'POST /runs/{run}/events': { readonly runId: string }
   /** Cancels the run for good, wherever it is executed. */
   'POST /runs/{run}/cancel': { readonly runId: string }
@@ -144,6 +150,7 @@ interface Queries {
   'GET /runs/{run}': FieldValues<typeof Requests.groupStart>
   'GET /runs/{run}/tasks': Requests.TasksQuery
   'GET /runs/{run}/entries': Requests.EntriesQuery
+  'GET /runs/{run}/transcript': FieldValues<typeof Requests.turnRange>
   'GET /runs/{run}/events': FieldValues<typeof Requests.streamStart>
   'GET /diff': FieldValues<typeof Requests.diffSides>
   'GET /backtests': FieldValues<typeof Requests.crewFilter>

@@ -39,9 +39,14 @@ export const taskRange = {
 } as const
 export type TasksQuery = FieldValues<typeof taskRange>
 
+export const turnRange = {
+  before: { type: 'integer', minimum: 1, description: 'Only turns before this one. Default: up to the newest.' },
+  limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many turns. Default: 20.' },
+} as const
+
 export const eventFields = {
   name: { type: 'string', description: 'Name of the event.', isRequired: true },
-  value: { description: 'Any JSON. Default: null.' },
+  value: { description: 'Any JSON. Default: null. For the event `message` of a conversation: a text.' },
   id: { type: 'string', description: 'Of several events with this id, the run receives the first.' },
   by: { type: 'string', description: 'Name of the person who sends the event.' },
 } as const

@@ -1,11 +1,13 @@
 // Plans, starts, resumes, cancels, replays and forks runs. If the code of the crew is loaded, the studio executes or
 // queues the run. Without the code, a run can only be cancelled or requeued for a worker.
 import type { Crew } from '../../crew/crew.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { Chat } from '../../crew/chat/chat.ts'
 import type { Plan } from '../../crew/result/plan.ts'
 import type { RunPromise } from '../../crew/run.ts'
 import { defined } from '../../base/options.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import { moveOf, runMoved, readSummary } from '../../read/row-summary.ts'
+import { lastRun, moveOf, runMoved, readSummary } from '../../read/row-summary.ts'
 import type { PlanBody, PlanView, StartedRun } from '../api/contract.ts'
 import { StudioProblem } from '../api/problem.ts'
 import * as fields from '../api/requests.ts'
@@ -124,9 +126,10 @@ export const actionRoutes: Routes<
       const { name, value = null, id } = body
       const run = context.crews.get(row.crew)?.crew.run(row.run) ?? context.runs.run(row.run)
       await run.send(name, value, defined({ id, by }))
+      const newest = await lastRun(context.store, row.run)
       // a run that this studio executed continues here, as after an answer
-      await context.own.resumeIfAnswered(rootRunId(row.run))
-      return { runId: row.run }
+      if (!(await context.own.resumeIfAnswered(rootRunId(newest)))) await answerHere(context, newest)
+      return { runId: newest }
     },
   },
   'POST /runs/{run}/cancel': {
@@ -141,6 +144,15 @@ export const actionRoutes: Routes<
       return { runId: row.run }
     },
   },
+}
+
+/** Executes the next turn of a conversation, as `send` of a chat does, unless another process executes it. */
+async function answerHere(context: StudioContext, runId: string): Promise<void> {
+  const { crew } = context.crews.get((await readRow(context, runId)).crew) ?? {}
+  if (!(crew instanceof Chat) || crew.workers) return
+  await startHere(context, crew, crew.run(runId).resume({ signal: context.signal })).catch((error: unknown) => {
+    if (!RepriseError.isInstance(error) || error.code !== 'RUN_HELD') throw error
+  })
 }
 
 /** Throws NO_CODE if there are options: a worker resumes the run as recorded. */

@@ -8,11 +8,13 @@ import { type RunState, isEnded } from '../../journal/state/state.ts'
 import { diffRuns, type SideFacts } from '../../runs/diff/diff-runs.ts'
 import { readLineage } from '../../runs/lineage.ts'
 import { rowStatus, summarize, type RunSummary } from '../../runs/summary.ts'
+import { readTranscript } from '../../runs/transcript.ts'
+import { clip } from '../../text/clip.ts'
 import { taskView } from '../../runs/task-view.ts'
 import { type RunTree, buildRunView, type RunView } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { notFound } from '../api/problem.ts'
-import { diffSides, entryRange, groupStart, runFilter, taskRange } from '../api/requests.ts'
+import { diffSides, entryRange, groupStart, runFilter, taskRange, turnRange } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
 import { isHere, readRow, runCode, runPrices, useRunTree, type StudioContext } from '../context.ts'
 import { addEntry, emptyTimeline, type Timeline } from '../../runs/timeline.ts'
@@ -21,15 +23,19 @@ import { flowView, questionsInDetail, taskDetail, taskPage, withoutSteps } from 
 import { spendingView } from './spending.ts'
 import { stepView } from './steps.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
-import { canWake, isParked, isReady, moveOf } from '../../read/row-summary.ts'
+import { canWake, isParked, isReady, moveOf, readSummary } from '../../read/row-summary.ts'
 import type { Role, RunAction, RunDetail, TaskDetail } from '../api/contract.ts'
 import { allows } from '../guard.ts'
+
+/** How many characters of a message or an answer a transcript has. */
+const textLimit = 20_000
 
 export const runRoutes: Routes<
   | 'GET /runs'
   | 'GET /runs/{run}'
   | 'GET /runs/{run}/timeline'
   | 'GET /runs/{run}/entries'
+  | 'GET /runs/{run}/transcript'
   | 'GET /runs/{run}/tasks'
   | 'GET /runs/{run}/tasks/{task}'
   | 'GET /runs/{run}/steps/{path}'
@@ -72,6 +78,21 @@ export const runRoutes: Routes<
         entries.push(entry)
       }
       return { entries, more: false }
+    },
+  },
+  'GET /runs/{run}/transcript': {
+    summary: 'Get the last turns of a conversation',
+    role: 'look',
+    query: turnRange,
+    async handle({ context, param, query }) {
+      const row = await readRow(context, param('run'))
+      const { run } = row
+      if (!readSummary(row).chat) throw notFound(`run ${run} is not one of a conversation`)
+      const transcript = await readTranscript(context.store, run, query)
+      const turns = transcript.turns.map(({ text, answer, ...turn }) => {
+        return { ...turn, text: clip(text, textLimit), answer: answer && clip(answer, textLimit) }
+      })
+      return { ...transcript, turns }
     },
   },
   'GET /runs/{run}/tasks': {

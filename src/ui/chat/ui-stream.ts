@@ -1,7 +1,7 @@
 // Runs for `useChat` of the AI SDK, and for other readers of UI messages: one assistant message that grows. A turn of a
 // conversation is one message, too.
 import type { Conversation } from '../../crew/chat/conversation.ts'
-import { answerId, answerStep } from '../../crew/chat/names.ts'
+import { answerId, answerStep } from '../../runs/turn-names.ts'
 import type { Run } from '../../crew/run.ts'
 import {
   eventBody,

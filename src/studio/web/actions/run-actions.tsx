@@ -49,6 +49,8 @@ export function RunActions({ run, detail }: { readonly run: LiveRun; readonly de
   const offered = actions.filter(
     ({ name }) =>
       can.includes(name) &&
+      // the transcript of a conversation has a box for it
+      !(name === 'send' && detail.chat) &&
       !(name === 'requeue' && can.includes('resume')) &&
       !(name === 'refresh' && detail.stale.length === 0),
   )

@@ -11,7 +11,7 @@ import { Icon } from '../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { now } from '../parts/time.tsx'
-import { Link, runPath, type Selection } from '../routing/router.tsx'
+import { Link, selectionPath, type Selection } from '../routing/router.tsx'
 import type { LiveRun } from './live-run.ts'
 import { GoneBar, isGone } from './run-head.tsx'
 import { BarMark } from './timeline-line.tsx'
@@ -77,7 +77,7 @@ function FlowFacts({ detail: { runId, steps } }: { readonly detail: RunDetail })
     <ul class="flow-facts">
       {waits.items.map(({ step, wait, event, until }) => (
         <li key={step}>
-          <Link to={runPath(runId, step)} replace>
+          <Link to={selectionPath({ run: runId, at: step })} replace>
             {step}
           </Link>{' '}
           {wait === 'sleep' ? 'sleeps' : wait === 'event' ? `waits for event ${event}` : 'waits for an answer'}
@@ -216,7 +216,12 @@ interface StepLinkProps {
 
 function StepLink({ runId, name, chosen, children }: StepLinkProps): JSX.Element {
   return (
-    <Link to={runPath(runId, name)} replace class="line-link" aria-current={chosen ? 'true' : undefined}>
+    <Link
+      to={selectionPath({ run: runId, at: name })}
+      replace
+      class="line-link"
+      aria-current={chosen ? 'true' : undefined}
+    >
       {children}
     </Link>
   )

@@ -31,13 +31,21 @@ import { useResource } from '../api/resource.ts'
 import { heldAnswers, isHeld } from '../waiting/held-answers.ts'
 import { QuestionDetail } from '../waiting/question-detail.tsx'
 import { IconButton } from '../parts/icons.tsx'
+import { TranscriptTab } from './transcript.tsx'
 import { StepPanel } from './step-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { OutputView } from '../parts/output-view.tsx'
 import '../styles/run.css'
 
-const tabs = { timeline: 'Timeline', graph: 'Graph', io: 'Inputs and output', spending: 'Spending', lineage: 'Lineage' }
+const tabs = {
+  transcript: 'Conversation',
+  timeline: 'Timeline',
+  graph: 'Graph',
+  io: 'Inputs and output',
+  spending: 'Spending',
+  lineage: 'Lineage',
+}
 type Tab = keyof typeof tabs
 
 export function RunPage(): JSX.Element {
@@ -77,19 +85,20 @@ interface RunProps {
 
 function Run({ run, detail, inner }: RunProps): JSX.Element {
   const { query } = currentLocation.value
-  const tab = readTab(query.get('tab'))
+  const names = tabsOf(detail)
+  const tab = readTab(query, names)
+  const tabPath = (name: Tab): string => withQuery({ tab: name === names[0] ? undefined : name })
   const chosen = readSelection(detail.runId, query)
   const within = chosen && chosen.run !== detail.runId ? chosen.run : undefined
   useEffect(() => {
     if (within !== undefined) inner.follow([within])
   }, [inner, within])
   const choose = (next: Selection | undefined): void => navigate(selectionPath(next), { replace: true })
-  const names = Object.keys(tabs) as Tab[]
   useShortcuts('This run', [
     ...names.map((name, index) => ({
       keys: String(index + 1),
       does: tabs[name],
-      run: () => navigate(withQuery({ tab: name === 'timeline' ? undefined : name }), { replace: true }),
+      run: () => navigate(tabPath(name), { replace: true }),
     })),
     { keys: 'Escape', does: 'Close the details', run: () => choose(undefined) },
   ])
@@ -106,18 +115,14 @@ function Run({ run, detail, inner }: RunProps): JSX.Element {
       {detail.questions.length > 0 && <RunQuestions detail={detail} />}
       <nav ref={tabBar} class="segments run-tabs" aria-label="Views of the run">
         {names.map((name) => (
-          <Link
-            key={name}
-            to={withQuery({ tab: name === 'timeline' ? undefined : name })}
-            replace
-            aria-current={tab === name ? 'true' : undefined}
-          >
+          <Link key={name} to={tabPath(name)} replace aria-current={tab === name ? 'true' : undefined}>
             {tabs[name]}
           </Link>
         ))}
       </nav>
       <div class={`run-columns ${beside && chosen ? 'has-detail' : ''}`}>
         <div class="run-main">
+          {tab === 'transcript' && <TranscriptTab run={run} detail={detail} />}
           {tab === 'timeline' &&
             (detail.flow ? (
               <FlowSteps run={run} detail={detail} chosen={chosen} />
@@ -219,7 +224,7 @@ function GroupGraph({ detail: { steps } }: GraphProps): JSX.Element {
       </p>
       <Graph
         tasks={[...groups.values()].map(({ name, after }) => ({ name, context: after }))}
-        to={() => withQuery({ tab: undefined })}
+        to={() => withQuery({ tab: 'timeline' })}
         tone={(name) => groupTone(groups.get(name))}
       >
         {(name) => (
@@ -242,8 +247,16 @@ function groupTone(group: StepGroup | undefined): BarTone {
   return group.done < group.total ? 'busy' : 'good'
 }
 
-function readTab(name: string | null): Tab {
-  return name !== null && Object.hasOwn(tabs, name) ? (name as Tab) : 'timeline'
+/** The transcript is the first tab of a conversation. */
+function tabsOf({ chat }: RunDetail): Tab[] {
+  const names = Object.keys(tabs) as Tab[]
+  return chat ? names : names.filter((name) => name !== 'transcript')
+}
+
+function readTab(query: URLSearchParams, names: readonly Tab[]): Tab {
+  const named = names.find((name) => name === query.get('tab'))
+  // a link to a step
+  return named ?? (query.has('at') ? 'timeline' : (names[0] as Tab))
 }
 
 function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {

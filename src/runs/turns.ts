@@ -1,14 +1,45 @@
 // Reads the turns of a conversation from the journals of its runs: the run that has its id, the runs that continue it,
 // and, for a fork, the runs before its parent.
-import { readStateIfExists } from '../../read/read-run.ts'
-import { RepriseError } from '../../base/errors.ts'
-import { plainInputs } from '../../journal/files.ts'
-import { readJson } from '../../journal/json.ts'
-import { taskInPath } from '../../journal/paths.ts'
-import type { RunState, TaskState } from '../../journal/state/state.ts'
-import type { Store } from '../../stores/store.ts'
-import { isMessage, type ConversationInputs, type MessageEvent } from './converse.ts'
-import { answerStep, messageStep, stoppedName } from './names.ts'
+import { readStateIfExists } from '../read/read-run.ts'
+import { isRecord } from '../base/options.ts'
+import { RepriseError } from '../base/errors.ts'
+import { plainInputs } from '../journal/files.ts'
+import { readJson } from '../journal/json.ts'
+import { taskInPath } from '../journal/paths.ts'
+import type { RunState, TaskState } from '../journal/state/state.ts'
+import type { Store } from '../stores/store.ts'
+import { answerStep, messageStep, stoppedName } from './turn-names.ts'
+
+/** A message or an answer, as text. */
+export interface Said {
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+}
+
+/** The inputs of a run of a conversation. The first run has none. */
+export interface ConversationInputs {
+  /** Number of turns in earlier runs. */
+  readonly turns?: number
+  /** A summary of everything before `history`. */
+  readonly summary?: string
+  readonly history?: readonly Said[]
+  /** The ids of the last messages, which may arrive again. */
+  readonly ids?: readonly string[]
+}
+
+/** The value of the event `message`. */
+export interface MessageEvent {
+  readonly id: string
+  readonly text: string
+}
+
+export function isMessage(value: unknown): value is MessageEvent {
+  return isRecord(value) && typeof value['id'] === 'string' && typeof value['text'] === 'string'
+}
+
+export function isStop(value: unknown): boolean {
+  return isRecord(value) && typeof value['turn'] === 'number'
+}
 
 /**
  * queued: the turn has not begun. running: it is executed, or was interrupted. waiting: a person has to answer a
@@ -22,6 +53,8 @@ export interface Turn extends MessageEvent {
   /** Undefined for a message that waits for its turn. */
   readonly turn: number | undefined
   readonly status: TurnStatus
+  /** Who sent the message. */
+  readonly by: string | undefined
   /** When the message was received. */
   readonly at: string
   readonly answer: string | undefined
@@ -46,11 +79,11 @@ export function turnsOf(state: RunState): Turn[] {
     copy += 1
     if (seen.has(message.id)) continue
     seen.add(message.id)
-    found.push(toTurn(state, turn, message, step?.settled?.at ?? state.createdAt))
+    found.push(toTurn(state, turn, message, { by: step?.output?.by, at: step?.settled?.at ?? state.createdAt }))
     turn += 1
     copy = 1
   }
-  for (const { name, raw, at } of state.events.values()) {
+  for (const { name, raw, at, by } of state.events.values()) {
     const message = readJson(raw)
     if (name !== 'message' || !isMessage(message) || seen.has(message.id)) continue
     const open = {
@@ -60,12 +93,12 @@ export function turnsOf(state: RunState): Turn[] {
       answeredAt: undefined,
       error: undefined,
     } as const
-    found.push({ run: state.run, id: message.id, text: message.text, at, ...open })
+    found.push({ run: state.run, id: message.id, text: message.text, at, by, ...open })
   }
   return found
 }
 
-function toTurn(state: RunState, turn: number, { id, text }: MessageEvent, at: string): Turn {
+function toTurn(state: RunState, turn: number, { id, text }: MessageEvent, { by, at }: Pick<Turn, 'by' | 'at'>): Turn {
   const name = answerStep(turn)
   const step = state.tasks.get(name)
   const error = step?.status === 'failed' ? failureOf(state.run, step) : undefined
@@ -75,6 +108,7 @@ function toTurn(state: RunState, turn: number, { id, text }: MessageEvent, at: s
     turn,
     id,
     text,
+    by,
     at,
     status: statusOf(state, name, step),
     answer,
@@ -116,7 +150,7 @@ export async function readChain(store: Store, id: string): Promise<RunState[]> {
 }
 
 /** The run whose turns come before those of this run. */
-async function readBefore(store: Store, { previous, parent }: RunState): Promise<RunState | undefined> {
+export async function readBefore(store: Store, { previous, parent }: RunState): Promise<RunState | undefined> {
   if (previous !== undefined) return readStateIfExists(store, previous)
   const origin = parent && (await readStateIfExists(store, parent.run))
   return origin && readBefore(store, origin)
