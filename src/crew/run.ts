@@ -96,8 +96,7 @@ export class Run<T extends Tasks = readonly Task[]> {
 
   /** Reads the current state of the run, as plain data. Rejects with RUN_NOT_FOUND, or OPTION_INVALID. */
   async view(options: ViewOptions = {}): Promise<RunView<T>> {
-    const checked = readViewOptions(options)
-    return viewRun(await this.#ownEngine(), this.id, this.#crew, checked)
+    return viewRun(await this.#ownEngine(), this.id, this.#crew, readViewOptions(options))
   }
 
   /**
