@@ -38,7 +38,7 @@ export type { Prices } from './models/cost.ts'
 export type { ToolOptions } from './tools/tool-options.ts'
 
 export type { AdvanceOutcome } from './crew/verbs/advance.ts'
-export type { Backtest } from './crew/verbs/backtest.ts'
+export type { Backtest } from './crew/result/backtest.ts'
 export type { BacktestPlan } from './crew/verbs/plan-backtest.ts'
 export type { CrewDescription } from './crew/define/describe.ts'
 export type { ForEachResult } from './crew/verbs/for-each.ts'

@@ -175,6 +175,8 @@ export interface ChildDefinition {
   readonly ownSchema: boolean
   /** Whether the crew's texts use the inputs of the parent run, unchanged. */
   readonly sharesInputs: boolean
+  /** Names of inputs that are texts of the code, such as the prompt of an agent. */
+  readonly wording?: readonly string[]
   /**
    * Returns the inputs of the child run, if they are known before its task starts. Files may be given by name. Throws
    * INPUT_INVALID.
@@ -348,10 +350,7 @@ export interface ExecuteOptions {
   readonly retry?: 'failed' | readonly string[] | undefined
   /** For a resume: replaces the budget of the run. */
   readonly budget?: Limit | undefined
-  /**
-   * The next step in the error of a failed run. Default: resume it. Null for a child run: its parent's error has the
-   * next step.
-   */
+  /** The next step in the error of a failed run. Default: resume it. Null for a child run: its parent has one. */
   readonly next?: NextStep | null | undefined
 }
 

@@ -83,11 +83,26 @@ describe('on the command line, a step of a flow', () => {
     assert.equal((await folder.reprise('resume', 'first')).stdout, 'text one + text two\n')
   })
 
-  test('is not backtested', async () => {
+  test('is backtested, with all of its keys, or a task within it', async () => {
     await using folder = await project(book)
     await folder.reprise('run', '--id', 'first')
-    const refused = await folder.reprise('backtest', 'chapter[one]', '--yes')
-    assert.match(refused.stderr, /crew book is a flow, and its steps cannot be backtested/)
+    await folder.write('crew.ts', book.replace('text two', 'other two'))
+    const tested = await folder.reprise('backtest', 'chapter', '--yes', '--id', 'trial')
+    assert.match(tested.stderr, /^Backtest of chapter on 1 earlier run, 2 trials: about \d+ tokens/)
+    assert.match(tested.stdout, /1 equal, 1 different, 0 failed\n {2}first chapter\[one\] {2}equal\n/)
+    assert.match(tested.stdout, /first chapter\[two\] {2}different\n {4}old: text two\n {4}new: other two/)
+    const within = await folder.reprise('backtest', 'chapter[two]/write', '--run', 'first', '--yes')
+    assert.match(within.stdout, /Backtest of chapter\[two\]\/write on 1 run: 0 equal, 1 different/)
+    await folder.write('crew.ts', book.replace("'outline'", "'contents'"))
+    const untried = await folder.reprise('backtest', 'outline', '--yes')
+    assert.match(untried.stdout, /first {2}not tried: today's code requests contents before it/, untried.stderr)
+  })
+
+  test('is not backtested if it waits', async () => {
+    await using folder = await project(flows)
+    await folder.reprise('run', '--id', 'p', '--input', 'count:=1')
+    const refused = await folder.reprise('backtest', 'sure', '--yes')
+    assert.match(refused.stderr, /step sure is a question, which executes nothing/)
   })
 })
 

@@ -133,7 +133,7 @@ describe('commands that plan and make runs', { concurrency: 4 }, () => {
     await folder.write('crew.ts', claims.replace("'Urgent'", "'Soon'"))
     const ended = await folder.reprise('backtest', 'note', '--runs', '5', '--id', 'trial')
     assert.equal(ended.code, 0)
-    assert.match(ended.stderr, /^Backtest of note on up to 1 earlier run: about \d+ tokens/)
+    assert.match(ended.stderr, /^Backtest of note on 1 earlier run: about \d+ tokens/)
     assert.match(
       ended.stdout,
       /1 different, 0 failed\n {2}first {2}different\n {4}old: Urgentcalm.*\n {4}new: Sooncalm/,

@@ -1,4 +1,4 @@
-// The programs of the guides to flows and conversations print what the guides say. Each runs in a process and a folder
+// The programs of some guides print what the guides say. Each runs in a process and a folder
 // of its own.
 import assert from 'node:assert/strict'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { root, run } from './support.ts'
 // below the checkout, where the packages that they import are found
 const programs = 'test/.types/guides'
 const guides = await Promise.all(
-  ['flows', 'conversations'].map(async (guide) => {
+  ['flows', 'conversations', 'any-task-of-any-run'].map(async (guide) => {
     const text = await readFile(join(root, `docs/guides/${guide}.md`), 'utf8')
     const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].flatMap(([, code = '']) => {
       const [, output] = code.split('// Output:\n')
@@ -37,5 +37,5 @@ for (const { guide, blocks } of guides)
       })
     }
 
-    test('there are such programs', () => assert.ok(blocks.length >= 3, `${blocks.length}`))
+    test('there are such programs', () => assert.ok(blocks.length > 0))
   })

@@ -1,7 +1,7 @@
 // Backtests in the API: planned, executed here, stopped, continued, and seen as they grow.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Agent, Crew, Task, tool } from 'reprise'
+import { Agent, Crew, Flow, Task, tool } from 'reprise'
 import { memoryStore, type Store } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
@@ -158,4 +158,58 @@ test('a task that cannot be tried is refused before a run is made, and a studio 
   assert.deepEqual([(await seen(bare, 'trial')).code, (await seen(bare, 'trial')).cases.length], [false, 1])
   for (const path of ['/crews/letters/backtests', '/crews/letters/backtests/plan'])
     assert.equal((await problemOf(await bare.send(path, posted({ task: 'letter' })))).code, 'NO_CODE')
+})
+
+test('all keys of a step of a flow are tried, each as a case of its own, and continued by the backtest', async () => {
+  const store = memoryStore()
+  let calls = 0
+  const flowOf = (how: string, gate?: () => Promise<unknown>) =>
+    new Flow({
+      name: 'letters',
+      store,
+      async run(flow) {
+        const topics = await flow.step('topics', { effect: 'read' }, () => ['roof', 'door'])
+        await Promise.all(
+          topics.map((input) =>
+            flow.step('letter', { key: input, input, effect: 'read' }, async (topic) => {
+              calls += 1
+              await gate?.()
+              return `${how} ${topic}`
+            }),
+          ),
+        )
+        return flow.ask('sure', 'Sure?')
+      },
+    })
+  await flowOf('calm').kickoff({ id: 'a:1' })
+  calls = 0
+  const crew = flowOf('warm', async () => calls > 1 && new Promise(() => {}))
+  {
+    await using studio = await served({ crews: [crew] })
+    const plan = await planned(studio, { task: 'letter' })
+    assert.deepEqual(
+      plan.cases.map(({ runId, task, done }) => [runId, task, done]),
+      [
+        ['a:1', 'letter[roof]', false],
+        ['a:1', 'letter[door]', false],
+      ],
+    )
+    assert.deepEqual([plan.execute, plan.estimate?.usage.calls, calls], [2, 0, 0])
+    assert.equal((await started(studio, { task: 'letter', id: 'trial' })).total, 2)
+    await until(studio, 'trial', ({ cases }) => cases.filter((one) => one.new).length === 1)
+    const { status, code } = await problemOf(
+      await studio.send('/crews/letters/backtests/plan', posted({ task: 'sure' })),
+    )
+    assert.deepEqual([status, code], [400, 'OPTION_INVALID'])
+  }
+  await using studio = await served({ crews: [flowOf('warm')] })
+  const rest = await planned(studio, { task: 'letter', id: 'trial' })
+  assert.deepEqual([rest.cases.length, rest.execute], [2, 1])
+  await started(studio, { task: 'letter', id: 'trial' })
+  const view = await until(studio, 'trial', ({ here, cases }) => !here && cases.filter((one) => one.new).length === 2)
+  assert.deepEqual([view.task, view.total, calls], ['letter', 2, 3])
+  assert.deepEqual(view.cases.map(({ task, old, new: now }) => `${task}: ${old?.raw}, ${now?.raw}`).toSorted(), [
+    'letter[door]: calm door, warm door',
+    'letter[roof]: calm roof, warm roof',
+  ])
 })

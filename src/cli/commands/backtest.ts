@@ -1,8 +1,8 @@
 // `reprise backtest`: executes one task, with today's code, on the inputs that it had in earlier runs.
 import { collect, runArgument, taskArgument, wholeNumber, withCrew } from '../options.ts'
-import { backtestIndents, backtestLines, type Backtest, type BacktestLine } from '../../crew/verbs/backtest.ts'
+import { backtestIndents, backtestLines, type Backtest, type BacktestLine } from '../../crew/result/backtest.ts'
+import type { BacktestPlan } from '../../crew/verbs/plan-backtest.ts'
 import { openCrewStore } from '../../crew/open-crew.ts'
-import type { Estimate } from '../../journal/entries.ts'
 import { stopOnInterrupt } from '../execute.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
@@ -66,9 +66,10 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
     const namedRows = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
     const runs = namedRows ? namedRows.map(({ run }) => run) : (options.runs ?? 20)
     const given = options.id === undefined ? {} : { id: options.id }
-    const { cases, execute: count, estimate } = await crew.planBacktest(task, { runs, ...given })
-    const expected = describeExpectation(task, cases.length, typeof runs === 'number', estimate)
-    for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
+    const plan = await crew.planBacktest(task, { runs, ...given })
+    const count = plan.execute
+    const expected = plan.cases.length > 0 ? wrap(describeExpectation(plan), terminal.err.width, 2) : []
+    for (const row of expected) terminal.err.line(row)
     const question = `Execute ${task} up to ${plural(count, 'time')}?`
     if (count > 0 && !(await confirm(question, { yes: options.yes ?? false, err: terminal.err }))) {
       terminal.err.line('nothing was started')
@@ -91,8 +92,9 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
   }
 }
 
-function describeExpectation(task: string, count: number, latest: boolean, estimate: Estimate | undefined): string {
-  const where = latest ? `up to ${plural(count, 'earlier run')}` : plural(count, 'run')
+function describeExpectation({ task, cases, estimate }: BacktestPlan): string {
+  const runs = new Set(cases.map(({ runId }) => runId)).size
+  const trials = runs === cases.length ? '' : `, ${plural(cases.length, 'trial')}`
   const tokens = estimate && (estimate.usage.input + estimate.usage.output).toLocaleString('en')
   const cost = estimate?.cost === undefined ? 'cost unknown' : dollars(estimate.cost)
   const each =
@@ -101,7 +103,7 @@ function describeExpectation(task: string, count: number, latest: boolean, estim
       : estimate.usage.calls === 0
         ? 'no model calls expected'
         : `about ${tokens} tokens, ${cost} each (median of ${estimate.samples})`
-  return `Backtest of ${task} on ${where}: ${each}; tools that may change something are not called`
+  return `Backtest of ${task} on ${plural(runs, 'earlier run')}${trials}: ${each}; tools that may change something are not called`
 }
 
 /** JSON leaves out the message of an Error. */

@@ -3,7 +3,7 @@ import { handled, Misfit, type FlowContext, type StepRequest, type Wait } from '
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { parsedOutput } from '../../engine/run/task-context.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { checkKeys, describe, isRecord, wrong } from '../../base/options.ts'
+import { checkKeys, defined, describe, isRecord, wrong } from '../../base/options.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { readJson, strictJson, type Json } from '../../journal/json.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
@@ -104,7 +104,13 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
     }
   }
 
-  const runCrew = (crew: Crew, inputs: unknown, options: unknown, ownName: string): StepRequest => {
+  const runCrew = (
+    crew: Crew,
+    inputs: unknown,
+    options: unknown,
+    ownName: string,
+    wording?: readonly string[],
+  ): StepRequest => {
     const { name = ownName, key, was, signal: stop } = runOptions(options)
     const path = stepName(name, key)
     const given = (inputs ?? {}) as { readonly [input: string]: Json }
@@ -114,7 +120,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
       { crew: { '~definition': () => definitionOf(crew) }, inputs: given },
       overrides,
     )
-    const task = defineChildStep(path, child, hashedInputs(given, label))
+    const task = defineChildStep(path, { ...child, ...defined({ wording }) }, hashedInputs(given, label))
     return {
       name: path,
       was: was.map((old) => stepName(old, key)),
@@ -177,7 +183,7 @@ export function createFlowRun(pass: FlowContext, overrides: Overrides): FlowRun 
       readonly [option: string]: never
     }
     const crew = agentCrew(agent, { ...(output ? { output } : {}), ...(tools ? { tools } : {}) })
-    return runCrew(crew, agentInputs(agent, prompt, inputs), rest, agent.role)
+    return runCrew(crew, agentInputs(agent, prompt, inputs), rest, agent.role, ['prompt'])
   }
 
   const ask = (name: unknown, question: unknown, given: unknown, options: unknown): StepRequest => {

@@ -1,22 +1,21 @@
 // backtest: executes the current version of a task on recorded inputs, and compares outputs and cost.
-import { backtestCase, readCase, storedCases } from '../../engine/history/backtest-case.ts'
-import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../../engine/definition.ts'
+import { backtestCase, type PassedCase, type StoredCase } from '../../engine/history/backtest-case.ts'
+import { findCases, withCase } from '../../engine/history/find-cases.ts'
+import type { CrewDefinition, Engine, TaskDefinition } from '../../engine/definition.ts'
 import { costOfRun, costOfTask } from '../../read/costs.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
 import { parsedOutput } from '../../engine/run/task-context.ts'
 import { checkNewRunId, checkRunId } from '../../read/row-summary.ts'
-import { abortSignal, optional, whole, checkKeys } from '../../base/options.ts'
+import { abortSignal, checkKeys, optional, text, whole } from '../../base/options.ts'
 import { asRepriseError, RepriseError } from '../../base/errors.ts'
-import type { StoredOutput, Usage } from '../../journal/entries.ts'
+import type { StoredOutput } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import { parentRunId } from '../../journal/paths.ts'
-import { addUsage, noUsage, type RunState } from '../../journal/state/state.ts'
-import { nextWords } from '../../base/next.ts'
-import { dollars, plural } from '../../text/words.ts'
-import { addCost } from '../../models/cost.ts'
+import { noUsage, type RunState } from '../../journal/state/state.ts'
 import type { Store } from '../../stores/store.ts'
+import { summarizeBacktest, type Backtest, type BacktestCase, type BacktestOutput } from '../result/backtest.ts'
 import { findWholeTask } from '../result/find-definition.ts'
 import type { Task } from '../task.ts'
 import { mapConcurrently, readConcurrency } from './shared-options.ts'
@@ -32,53 +31,8 @@ export interface BacktestOptions {
   readonly signal?: AbortSignal
 }
 
-export interface Backtest<Output = unknown> {
-  readonly task: string
-  /** To continue an interrupted backtest, pass this id: finished cases are not executed again. */
-  readonly id: string
-  /** Newest run first. Each case belongs to the run that executed the task. */
-  readonly cases: readonly BacktestCase<Output>[]
-  /** Skipped runs, with reasons. */
-  readonly passed: readonly { readonly runId: string; readonly reason: string }[]
-  readonly equal: number
-  readonly different: number
-  readonly failed: number
-  /** Number of cases that the signal interrupted or prevented. A backtest with the same id continues them. */
-  readonly pending: number
-  readonly usage: { readonly old: Usage; readonly new: Usage }
-  /** In dollars; undefined if a price is unknown. */
-  readonly cost: { readonly old: number | undefined; readonly new: number | undefined }
-  toString(): string
-}
-
-export interface BacktestCase<Output = unknown> {
-  /** The earlier run. */
-  readonly runId: string
-  /** The run that executed the task again, with the inputs of the earlier run. */
-  readonly trial: string
-  readonly inputs: Inputs
-  readonly old: BacktestOutput<Output>
-  /** Undefined if the task failed. */
-  readonly new: BacktestOutput<Output> | undefined
-  readonly equal: boolean
-  readonly error: RepriseError | undefined
-  /** Usage of the trial, even if it failed. */
-  readonly spent: { readonly usage: Usage; readonly cost: number | undefined }
-  /** Changes of the task since the earlier run, such as "description changed". */
-  readonly changes: readonly string[]
-  /** Tools that were not called, since a backtest has no side effects. */
-  readonly withheld: readonly string[]
-}
-
-export interface BacktestOutput<Output = unknown> {
-  readonly raw: string
-  readonly output: Output | undefined
-  readonly usage: Usage
-  readonly cost: number | undefined
-}
-
 export interface BacktestRequest {
-  readonly task: TaskDefinition
+  readonly task: string
   readonly runs: number | readonly string[]
   readonly concurrency: number
   readonly id: string | undefined
@@ -92,7 +46,7 @@ export function readBacktest(crew: CrewDefinition, task: Task | string, options:
   if (Array.isArray(runs)) runs.forEach(checkRunId)
   else whole(1, 10_000).read('runs', runs)
   return {
-    task: findTrialTask(crew, task),
+    task: trialTask(crew, task),
     runs,
     concurrency: readConcurrency(options.concurrency),
     id: id === undefined ? undefined : checkNewRunId(id),
@@ -100,14 +54,14 @@ export function readBacktest(crew: CrewDefinition, task: Task | string, options:
   }
 }
 
-/** Throws OPTION_INVALID for a task with `forEach`, since earlier runs have other lists, and for a step of a flow. */
-export function findTrialTask(crew: CrewDefinition, task: Task | string): TaskDefinition {
-  if (crew.flow) {
-    const words = `crew ${crew.name} is a flow, and its steps cannot be backtested; backtest the crew that a step runs, or replay the step in a run`
-    throw new RepriseError('OPTION_INVALID', words)
-  }
+/**
+ * Returns the name of the task. Steps of flows are looked up in the runs. Throws TASK_NOT_FOUND, or OPTION_INVALID for
+ * a task with `forEach`, since earlier runs have other lists.
+ */
+function trialTask(crew: CrewDefinition, task: Task | string): string {
+  if (crew.flow) return text.read('the step to backtest', task)
   const found = findWholeTask(crew, task, 'the task to backtest')
-  if (!found.forEach) return found
+  if (!found.forEach) return found.name
   const words = `task ${found.name} has forEach, so its items cannot be compared over runs; replay one of them: ${found.name}[…]`
   throw new RepriseError('OPTION_INVALID', words)
 }
@@ -119,45 +73,58 @@ export function findTrialTask(crew: CrewDefinition, task: Task | string): TaskDe
 export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
   const { task, signal } = request
   const id = request.id ?? engine.world.newRunId()
-  const { runs, passed } = await storedCases(engine.store, crew, task, request.runs)
-  if (runs.length === 0) {
+  const found: Pick<StoredCase, 'runId' | 'address'>[] = []
+  const passed: PassedCase[] = []
+  for await (const one of findCases(engine, crew, task, request.runs)) {
+    if ('state' in one) found.push({ runId: one.runId, address: one.address })
+    else passed.push(one)
+  }
+  if (found.length === 0 && passed.every((one) => one.task === undefined)) {
     const why = passed.map(({ runId, reason }) => `${runId}: ${reason}`).slice(0, 3)
-    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and its complete context`
+    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task} and its complete context`
     throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { type: 'kickoff' } })
   }
   const results = await mapConcurrently(
-    runs,
+    found,
     request.concurrency,
-    (run) => tryCase(engine, crew, task, run, { id, trials: runs.length, signal }),
+    (one) =>
+      withCase(engine, crew, one, (stored) =>
+        tryCase(engine, crew, stored, { id, of: task, trials: found.length, signal }),
+      ),
     () => signal?.aborted ?? false,
   )
   const cases = results.filter((result) => result !== undefined)
-  return summarizeBacktest(task.name, id, cases, passed, runs.length - cases.length)
+  return summarizeBacktest(task, id, cases, passed, found.length - cases.length)
 }
 
-/** Tries the task on one case. Returns undefined if the signal interrupted the trial, or if the run was deleted. */
+interface TrialOptions {
+  readonly id: string
+  /** The task of the backtest, as the caller named it. */
+  readonly of: string
+  readonly trials: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** Tries the task on one case. Returns undefined if the signal interrupted the trial. */
 async function tryCase(
   engine: Engine,
   crew: CrewDefinition,
-  task: TaskDefinition,
-  run: string,
-  { id, trials, signal }: { readonly id: string; readonly trials: number; readonly signal: AbortSignal | undefined },
+  stored: StoredCase,
+  { id, of, trials, signal }: TrialOptions,
 ): Promise<BacktestCase | undefined> {
-  const stored = await readCase(engine.store, run, crew, task)
-  // the run was deleted in the meantime
-  if (typeof stored === 'string') return undefined
-  const { state: then, changes } = stored
-  const trial = trialId(id, run)
+  const { runId, address, state: then, task, changes } = stored
+  const trial = trialId(id, of, stored)
   const common = {
-    runId: run,
+    runId,
+    task: address,
     trial,
     inputs: plainInputs(then.inputs),
     old: await backtestOutput(then, stored.output, task, crew),
     changes,
   }
   try {
-    const next = { type: 'backtest', task: task.name, id } as const
-    const state = await backtestCase(engine, crew, task, stored, { id: trial, trials, signal, next })
+    const next = { type: 'backtest', task: of, id } as const
+    const state = await backtestCase(engine, crew, stored, { id: trial, of, trials, signal, next })
     const output = state.tasks.get(task.name)?.output
     if (!output) return undefined
     const equal = sameOutput(stored.output, output)
@@ -176,13 +143,15 @@ async function trialSpending(state: RunState, { prices }: CrewDefinition): Promi
 }
 
 /**
- * Returns the run id of a trial: with a hash, if the plain combination is too long or looks like the id of a child run.
+ * Returns the run id of a trial: with a hash, if the plain combination is too long or looks like the id of a child run,
+ * or if the run may have several cases.
  */
-function trialId(id: string, run: string): string {
-  const combined = `${id}:${run}`
+export function trialId(id: string, of: string, { runId, address }: Pick<StoredCase, 'runId' | 'address'>): string {
+  const combined = `${id}:${runId}`
+  if (address !== of) return checkNewRunId(`${id}:${digest([runId, address])}`)
   return combined.length <= 200 && parentRunId(combined) === undefined
     ? combined
-    : checkNewRunId(`${id}:${digest(run)}`)
+    : checkNewRunId(`${id}:${digest(runId)}`)
 }
 
 async function backtestOutput(
@@ -213,87 +182,4 @@ export async function withheldCalls(store: Store, state: RunState): Promise<stri
   )
   const nested = await Promise.all(children.flatMap((child) => (child ? withheldCalls(store, child) : [])))
   return [...new Set([...own, ...nested.flat()])]
-}
-
-function summarizeBacktest(
-  task: string,
-  id: string,
-  cases: readonly BacktestCase[],
-  passed: Backtest['passed'],
-  pending: number,
-): Backtest {
-  const compared = cases.filter((one) => one.new)
-  // includes failed trials: they cost money too
-  const total = (pick: (one: BacktestCase) => BacktestCase['spent']) => ({
-    usage: cases.reduce((sum, one) => addUsage(sum, pick(one).usage), noUsage),
-    cost: cases.reduce((sum: number | undefined, one) => addCost(sum, pick(one).cost), 0),
-  })
-  const [before, after] = [total((one) => one.old), total((one) => one.spent)]
-  const data = {
-    task,
-    id,
-    cases,
-    passed,
-    equal: compared.filter((one) => one.equal).length,
-    different: compared.filter((one) => !one.equal).length,
-    failed: cases.length - compared.length,
-    pending,
-    usage: { old: before.usage, new: after.usage },
-    cost: { old: before.cost, new: after.cost },
-  }
-  const value = () => backtestText(data)
-  Object.defineProperty(data, 'toString', { value })
-  Object.defineProperty(data, Symbol.for('nodejs.util.inspect.custom'), { value })
-  return data
-}
-
-/** One line of the report. Each user interface indents and colours it. */
-export interface BacktestLine {
-  readonly type: 'title' | 'case' | 'old' | 'new' | 'sum' | 'pending'
-  readonly text: string
-}
-
-export function backtestLines(data: Omit<Backtest, 'toString'>): BacktestLine[] {
-  const { task, cases, equal, different, failed, pending, usage, cost, passed } = data
-  const tokens = ({ input, output }: Usage): string => (input + output).toLocaleString('en')
-  const lines = cases.flatMap((one): BacktestLine[] => {
-    const verdict = one.error ? `failed: ${one.error.facts}` : one.equal ? 'equal' : 'different'
-    const withheld = one.withheld.length > 0 ? ` (not called: ${one.withheld.join(', ')})` : ''
-    const first: BacktestLine = { type: 'case', text: `${one.runId}  ${oneLine(verdict)}${withheld}` }
-    if (one.equal || !one.new) return [first]
-    return [first, { type: 'old', text: oneLine(one.old.raw) }, { type: 'new', text: oneLine(one.new.raw) }]
-  })
-  const counts = `${equal} equal, ${different} different, ${failed} failed`
-  const tokenTotals = `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now`
-  const skipped = `Skipped: ${plural(passed.length, 'run')} without a comparable output of the task`
-  return [
-    { type: 'title', text: `Backtest of ${task} on ${plural(cases.length, 'run')}: ${counts}` },
-    ...lines,
-    { type: 'sum', text: `${tokenTotals}; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now` },
-    ...(pending > 0 ? [{ type: 'pending', text: `Not tried yet: ${pending}` } as const] : []),
-    ...(passed.length > 0 ? [{ type: 'sum', text: skipped } as const] : []),
-  ]
-}
-
-/** Indentation of each type of line. */
-export const backtestIndents: { readonly [type in BacktestLine['type']]: string } = {
-  title: '',
-  case: '  ',
-  old: '    old: ',
-  new: '    new: ',
-  sum: '',
-  pending: '',
-}
-
-function backtestText(data: Omit<Backtest, 'toString'>): string {
-  const advice = `; ${nextWords({ type: 'backtest', task: data.task, id: data.id })}`
-  const lineText = ({ type, text }: BacktestLine): string =>
-    backtestIndents[type] + text + (type === 'pending' ? advice : '')
-  return backtestLines(data).map(lineText).join('\n')
-}
-
-/** Makes model output short, and safe for a terminal. */
-function oneLine(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
-  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
 }

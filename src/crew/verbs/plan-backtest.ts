@@ -1,31 +1,35 @@
 // planBacktest: what a backtest would do, without doing it.
-import { readCase, storedCases } from '../../engine/history/backtest-case.ts'
-import type { TaskDefinition } from '../../engine/definition.ts'
+import type { PassedCase, StoredCase } from '../../engine/history/backtest-case.ts'
+import { findCases } from '../../engine/history/find-cases.ts'
+import { withEstimates } from '../../engine/plan/estimate.ts'
+import type { CrewDefinition, Engine, TaskDefinition } from '../../engine/definition.ts'
 import type { Estimate } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { noUsage } from '../../journal/state/state.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { backtestName, isBacktest } from '../../read/backtest-name.ts'
 import { readSummary } from '../../read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { OpenCrew } from '../open-crew.ts'
-import type { BacktestRequest } from './backtest.ts'
-import { plan, readPlan } from './plan.ts'
+import { trialId, type BacktestRequest } from './backtest.ts'
 
 /** What a backtest would do. To start exactly this, pass the ids of its cases as `runs`. */
 export interface BacktestPlan {
   readonly task: string
   readonly cases: readonly {
     readonly runId: string
+    /** The task in that run: one key of a step, if the backtest is of all of its keys. */
+    readonly task: string
     readonly inputs: { readonly [name: string]: Json }
     /** What changed since that run, such as `description changed`. */
     readonly changes: readonly string[]
     /** The trial is done and won't be paid for again. */
     readonly done: boolean
   }[]
-  /** Skipped runs, each with the reason. */
-  readonly passed: readonly { readonly runId: string; readonly reason: string }[]
+  /** Skipped runs, each with the reason. `task`: the step that can't be tried because of today's code. */
+  readonly passed: readonly { readonly runId: string; readonly task?: string; readonly reason: string }[]
   /** How many times the task would be executed. */
   readonly execute: number
   /** Estimate for one execution, from the latest ones. Undefined if unknown, as for a task that never completed. */
@@ -34,43 +38,59 @@ export interface BacktestPlan {
   readonly withheld: readonly string[]
 }
 
-/** A plan without cases isn't an error: `passed` has the reasons. Rejects with RUN_NOT_FOUND for a requested run. */
-export async function planBacktest(open: OpenCrew, { task, runs: wanted, id }: BacktestRequest): Promise<BacktestPlan> {
+/**
+ * A plan without cases isn't an error: `passed` has the reasons. Rejects with RUN_NOT_FOUND for a requested run, or
+ * with OPTION_INVALID for a wait of a flow.
+ */
+export async function planBacktest(open: OpenCrew, { task, runs, id }: BacktestRequest): Promise<BacktestPlan> {
   const { definition: crew } = open
-  const { store } = await open.engine()
-  // runs with a trial are always cases
-  const tried = new Map<string, RunRow>()
+  const engine = await open.engine()
+  const trials = new Map<string, RunRow>()
   if (id !== undefined)
-    for await (const trial of storedTrials(store, crew.name))
-      if (backtestOf(trial) === id) tried.set(trial.forkedFrom ?? '', trial)
-  const { runs, passed } = await storedCases(store, crew, task, wanted)
-  const cases: BacktestPlan['cases'][number][] = []
-  for (const runId of new Set([...tried.keys(), ...runs])) {
-    // an earlier run may have been deleted since its trial
-    const found = await readCase(store, runId, crew, task).catch(() => 'deleted')
-    if (typeof found === 'string') continue
-    const { state, changes } = found
-    const trial = tried.get(runId)
-    const done = trial?.status === 'completed' && readSummary(trial).parentIncarnation === state.incarnation
-    cases.push({ runId, inputs: plainInputs(state.inputs), changes, done })
+    for await (const trial of storedTrials(engine.store, crew.name))
+      if (backtestOf(trial) === id) trials.set(trial.run, trial)
+  const found = new Map<string, StoredCase>()
+  const passed: PassedCase[] = []
+  const add = (one: StoredCase): unknown => found.set(`${one.runId} ${one.address}`, one)
+  // runs with a trial are always cases, unless they were deleted since
+  for (const run of new Set([...trials.values()].map(earlierRun)))
+    for (const one of await Array.fromAsync(findCases(engine, crew, task, [run])).catch(() => []))
+      if ('state' in one) add(one)
+  for await (const one of findCases(engine, crew, task, runs)) {
+    if ('state' in one) add(one)
+    else passed.push(one)
   }
+  const stored = [...found.values()]
+  const cases = stored.map((one) => {
+    const { runId, address, state, changes } = one
+    const trial = id === undefined ? undefined : trials.get(trialId(id, task, one))
+    const done = trial?.status === 'completed' && readSummary(trial).parentIncarnation === state.incarnation
+    return { runId, task: address, inputs: plainInputs(state.inputs), changes, done }
+  })
+  const definitions = stored.map((one) => one.task)
+  const tools = definitions.flatMap((definition) => definition.tools)
   return {
-    task: task.name,
+    task,
     cases,
     passed,
     execute: cases.filter(({ done }) => !done).length,
-    estimate: await trialEstimate(open, task),
-    withheld: task.tools.filter(({ effect }) => effect !== 'read').map(({ name }) => name),
+    estimate: await trialEstimate(engine, crew, task, definitions),
+    withheld: [...new Set(tools.filter(({ effect }) => effect !== 'read').map(({ name }) => name))],
   }
 }
 
-/** Undefined if the task never completed, or if there is no run. */
-async function trialEstimate(open: OpenCrew, { name, code }: TaskDefinition): Promise<Estimate | undefined> {
+/** Undefined if the task never completed, or if there is no run. `definitions`: the task in each case. */
+async function trialEstimate(
+  engine: Engine,
+  crew: CrewDefinition,
+  task: string,
+  definitions: readonly TaskDefinition[],
+): Promise<Estimate | undefined> {
   // a trial returns the recorded result, or fails
-  if (code && code.effect !== 'read') return { usage: noUsage, cost: 0, samples: 0 }
-  const request = await readPlan(open.definition, { of: 'fork', from: name, through: name })
-  const planned = await plan(open, request).catch(() => undefined)
-  return planned?.tasks.find(({ task }) => task === name)?.estimate
+  const isRecorded = ({ code }: TaskDefinition): boolean => code !== undefined && code.effect !== 'read'
+  if (definitions.length > 0 && definitions.every(isRecorded)) return { usage: noUsage, cost: 0, samples: 0 }
+  const [planned] = await withEstimates(engine, crew, [{ task, action: 'execute', reasons: [] }])
+  return planned?.estimate
 }
 
 const rowsLimit = 5_000
@@ -85,7 +105,14 @@ export async function* storedTrials(store: Store, crew: string | undefined): Asy
   }
 }
 
-/** Returns the id of the backtest of a trial, whose own id is `<backtest>:<earlier run, or its digest>`. */
-export function backtestOf({ run, forkedFrom: parent = '' }: RunRow): string {
+/** Returns the id of the backtest of a trial, whose own id is `<backtest>:<earlier run, or a digest>`. */
+export function backtestOf(trial: RunRow): string {
+  const { run } = trial
+  const parent = earlierRun(trial)
   return run.endsWith(`:${parent}`) ? run.slice(0, -parent.length - 1) : run.slice(0, run.lastIndexOf(':'))
+}
+
+/** The root run that a trial is compared with. */
+function earlierRun({ forkedFrom = '' }: RunRow): string {
+  return rootRunId(forkedFrom)
 }

@@ -8,7 +8,7 @@ import { questionsAt } from '../../journal/state/questions.ts'
 import type { QuestionState, RunState } from '../../journal/state/state.ts'
 import { askOnQuestion } from '../inbox/ask-on-question.ts'
 import type { Life } from '../life.ts'
-import { failByPerson } from '../task/fail-task.ts'
+import { failByPerson, failTask } from '../task/fail-task.ts'
 import type { StepCall, Wait } from './pass.ts'
 
 /** Returns `suspended` while the step has to wait. */
@@ -16,6 +16,7 @@ export async function executeWait(life: Life, call: StepCall, work: Wait): Promi
   const { state, engine } = life
   const now = await engine.store.now()
   const path = await startedWait(life, call, work, now)
+  if (state.effects === 'never') return endInTrial(life, call, work, path)
   const until = endOfWait(state, call.name)
   if (work.wait === 'question' && (await takeAnswer(life, call, work, path))) return 'completed'
   if (work.wait === 'event' && (await life.queue.events(() => takeEvent(life, call, work, path)))) return 'completed'
@@ -26,6 +27,17 @@ export async function executeWait(life: Life, call: StepCall, work: Wait): Promi
   }
   const timedOut = work.wait === 'sleep' ? {} : { timedOut: true as const }
   await life.append([{ type: 'task.completed', path, raw: 'null', structured: true, ...timedOut }])
+  return 'completed'
+}
+
+/** Ends a wait in the trial of a backtest, which does not wait. */
+async function endInTrial(life: Life, { name }: StepCall, work: Wait, path: string): Promise<'completed'> {
+  if (work.wait === 'sleep') await life.append([{ type: 'task.completed', path, raw: 'null', structured: true }])
+  else {
+    const what = work.wait === 'question' ? 'an answer' : `event ${work.event}`
+    const message = `step ${name} waits for ${what}, and a trial does not wait`
+    await failTask({ life, task: { name } }, { code: 'TASK_FAILED', message })
+  }
   return 'completed'
 }
 
@@ -52,7 +64,8 @@ async function startedWait(life: Life, { name, after }: StepCall, work: Wait, no
     wait: work.wait,
     ...defined({ until }),
   }
-  await life.append(work.wait === 'question' ? [started, questionEntry(life, path, work)] : [started])
+  const asks = work.wait === 'question' && state.effects !== 'never'
+  await life.append(asks ? [started, questionEntry(life, path, work)] : [started])
   return path
 }
 

@@ -3,12 +3,13 @@
 // may change something is not called; the recorded result of an equal call is used instead. The earlier runs are only
 // read.
 import { defined } from '../../base/options.ts'
-import { messageOf, RepriseError } from '../../base/errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
+import { parentRunId, taskInPath } from '../../journal/paths.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../run/execute-run.ts'
 import { runOutputs } from '../run/task-context.ts'
@@ -19,58 +20,35 @@ import { createRun } from '../run/create-run.ts'
 import { onceCalls, toOnceCall } from '../calls/once.ts'
 import { outputChange } from '../plan/inheritance.ts'
 import { outputPlace } from '../../read/incarnation.ts'
-import { allRows } from '../../read/all-rows.ts'
 import { backtestName, unchanged } from '../../read/backtest-name.ts'
 
-interface StoredCases {
-  /** Ids of earlier runs that have an output of the task and its whole context. */
-  readonly runs: readonly string[]
-  /** Runs that were skipped, and why. */
-  readonly passed: readonly { readonly runId: string; readonly reason: string }[]
-}
-
-/** At most this many runs are examined per requested case. */
-const runsPerCase = 10
-
-/** Finds cases: `wanted` of the newest runs, or the named runs. */
-export async function storedCases(
-  store: Store,
-  crew: CrewDefinition,
-  task: TaskDefinition,
-  wanted: number | readonly string[],
-): Promise<StoredCases> {
-  const named = typeof wanted !== 'number'
-  const runs: string[] = []
-  const passed: { runId: string; reason: string }[] = []
-  let examined = 0
-  for await (const candidate of named ? wanted : newest(store, crew.name)) {
-    if (!named && (runs.length >= wanted || examined++ >= wanted * runsPerCase)) break
-    const found = await readCase(store, candidate, crew, task).catch((error: unknown) => {
-      if (named) throw error
-      return messageOf(error)
-    })
-    if (typeof found === 'string') passed.push({ runId: candidate, reason: found })
-    else if (runs.includes(found.state.run))
-      passed.push({ runId: candidate, reason: `its ${task.name} comes from run ${found.state.run}` })
-    else runs.push(found.state.run)
-  }
-  return { runs, passed }
-}
-
-async function* newest(store: Store, crew: string): AsyncGenerator<string> {
-  for await (const { run } of allRows(store, { crew })) yield run
-}
-
-interface StoredCase {
+/** A recorded output, and today's code that is tried on what it was made from. */
+export interface StoredCase {
+  /** The root run. */
+  readonly runId: string
+  /** The task in that run: `note`, `grade[2]`, `chapter[3]/write`. */
+  readonly address: string
+  /** The run that executed the task: the root run, or a child run. */
   readonly state: RunState
+  readonly crew: CrewDefinition
+  readonly task: TaskDefinition
   readonly output: StoredOutput
   /** What has changed in the code since, in words. */
   readonly changes: readonly string[]
 }
 
+/** Why a run has no case. */
+export interface PassedCase {
+  readonly runId: string
+  /** The step that can't be tried because of today's code. */
+  readonly task?: string
+  readonly reason: string
+}
+
 /**
- * Reads the case of a run. If the run inherited the output, this is the case of the run that produced it, if that still
- * exists. Returns a string, the reason, if there is no case: outputs are only comparable with the same context.
+ * Reads the case of a task of a crew. If the run inherited the output, this is the case of the run that produced it, if
+ * that still exists. Returns a string, the reason, if there is no case: outputs are only comparable with the same
+ * context.
  */
 export async function readCase(
   store: Store,
@@ -97,25 +75,42 @@ export async function readCase(
   const { fields, reasons } = outputChange(known.output, task, state.inputs, runOutputs(state))
   const isForeign = fields.some((field) => field.startsWith('input:') || contextFields.includes(field))
   if (isForeign) return `its ${task.name} was made from other inputs, in a run that was deleted`
-  return { state, output: known.output, changes: reasons }
+  return { ...rootAddress(run, task.name), state, crew, task, output: known.output, changes: reasons }
+}
+
+/** The address of a task of a child run, as seen from the root run. */
+export function rootAddress(run: string, task: string): Pick<StoredCase, 'runId' | 'address'> {
+  const parent = parentRunId(run)
+  if (parent === undefined) return { runId: run, address: task }
+  return rootAddress(parent, `${taskInPath(run.slice(parent.length + 1))}/${task}`)
+}
+
+interface Trial extends ExecuteOptions {
+  readonly id: string
+  /** The task of the backtest, as the caller named it. */
+  readonly of: string
+  /** How many trials the backtest has. */
+  readonly trials: number
 }
 
 /** Executes one trial under its id: a started trial is continued, a finished trial is read back. */
 export async function backtestCase(
   engine: Engine,
-  crew: CrewDefinition,
-  task: TaskDefinition,
-  { state: parent, changes }: StoredCase,
-  { id: run, trials, ...options }: ExecuteOptions & { readonly id: string; readonly trials: number },
+  root: CrewDefinition,
+  { state: parent, crew, task, changes }: StoredCase,
+  { id: run, of, trials, ...options }: Trial,
 ): Promise<RunState> {
   const context = task.context.flatMap((name) => crew.tasks.find((other) => other.name === name) ?? [])
   // without its condition, since the earlier run executed the task
   const trial: CrewDefinition = {
     ...crew,
-    name: backtestName(crew.name),
+    name: backtestName(root.name),
+    logger: root.logger,
+    prices: root.prices,
+    flow: undefined,
     retries: undefined,
     onTaskFailure: undefined,
-    tasks: [...context, { ...task, when: undefined }],
+    tasks: [...context, { ...task, when: undefined, stepRetries: undefined }],
   }
   const entries = context.map((other) => inheritedFrom(parent, other.name))
   const hold = await createRun(engine, trial, {
@@ -123,7 +118,7 @@ export async function backtestCase(
     inputs: parent.inputs,
     entries,
     origin: {
-      parent: { run: parent.run, incarnation: parent.incarnation, from: task.name },
+      parent: { run: parent.run, incarnation: parent.incarnation, from: of },
       plan: [
         ...context.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is recorded'] }) as const),
         { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : [unchanged] },
@@ -136,7 +131,7 @@ export async function backtestCase(
   if (hold) return executeRun(hold, trial, options)
   const opened = await openRun(engine, trial, run)
   const { state, hold: continued } = await orRelease(opened, async () => {
-    checkSameCase(opened.state, parent, task)
+    checkSameCase(opened.state, { parent, task, of })
     return continueRun(opened, trial)
   })
   return continued ? executeRun(continued, trial, options) : state
@@ -165,10 +160,13 @@ function inheritedFrom(parent: RunState, name: string): NewEntry {
   return { type: 'task.inherited', path: name, from, output: task.output }
 }
 
-function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition): void {
+function checkSameCase(
+  state: RunState,
+  { parent, task, of }: { readonly parent: RunState; readonly task: TaskDefinition; readonly of: string },
+): void {
   const fail = (words: string): RepriseError =>
     new RepriseError('INPUTS_DIFFER', `run ${state.run} ${words}; give the backtest another id`, { runId: state.run })
-  if (state.parent?.incarnation !== parent.incarnation || state.parent.from !== task.name)
+  if (state.parent?.incarnation !== parent.incarnation || state.parent.from !== of)
     throw fail(`is not a trial of task ${task.name} of run ${parent.run}`)
   const done = state.tasks.get(task.name)?.output
   const { reasons } = done ? outputChange(done, task, parent.inputs, runOutputs(parent)) : { reasons: [] }

@@ -113,8 +113,10 @@ export interface BacktestView extends BacktestSummary {
 }
 
 export interface BacktestCaseView {
-  /** The earlier run. */
+  /** The run that executed the task: the earlier run, or a child run of it. */
   readonly runId: string
+  /** The task in that run. */
+  readonly task: string
   /** The run that tried the task on it. */
   readonly trial: string
   readonly status: RunViewStatus

@@ -87,7 +87,8 @@ function startBacktest(context: StudioContext, crew: Crew, id: string, { task, c
   }
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, context.signal])
-  const ended = crew.backtest(task, { runs: cases.map(({ runId }) => runId), id, signal })
+  const runs = [...new Set(cases.map(({ runId }) => runId))]
+  const ended = crew.backtest(task, { runs, id, signal })
   // errors need no report: a failed case is visible in its trial, and the backtest can be continued
   const remove = (): void => void context.backtests.delete(id)
   context.backtests.set(id, {
@@ -154,7 +155,7 @@ function summaryFrom(row: RunRow): BacktestSummary {
 }
 
 async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<BacktestCaseView> {
-  const { crew, task } = summaryFrom(row)
+  const { crew, task: of } = summaryFrom(row)
   const prices = crews.get(crew)?.crew.prices
   const sideOf = async (state: RunState | undefined): Promise<BacktestSide | undefined> => {
     const tried = state?.tasks.get(task)
@@ -167,17 +168,20 @@ async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<B
       cost: tried.source === 'executed' ? await costOfTask(state, task, prices) : undefined,
     }
   }
-  const [oldState, newState] = [
+  const newState = await readUndamaged(store, row.run)
+  // a backtest of all keys of a step has a trial for each
+  const planned = newState?.plan?.find(({ action }) => action === 'execute')
+  const task = planned?.task ?? of
+  const oldState =
     row.forkedFrom === undefined
       ? undefined
-      : await readSourceRun(store, row.forkedFrom, readSummary(row).parentIncarnation),
-    await readUndamaged(store, row.run),
-  ]
+      : await readSourceRun(store, row.forkedFrom, readSummary(row).parentIncarnation)
   const [oldTask, newTask] = [oldState?.tasks.get(task), newState?.tasks.get(task)]
   const equal =
     oldTask?.output !== undefined && newTask?.output !== undefined && sameOutput(oldTask.output, newTask.output)
   return {
     runId: row.forkedFrom ?? '',
+    task,
     trial: row.run,
     status: await rowStatus(store, row),
     inputs: plainInputs(newState?.inputs ?? {}),
@@ -186,7 +190,7 @@ async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<B
     equal,
     difference: equal || !oldTask?.output || !newTask?.output ? undefined : diffOutputs(oldTask, newTask),
     error: trialFailure(newState),
-    changes: newState?.plan?.find((planned) => planned.task === task)?.reasons.filter((why) => why !== unchanged) ?? [],
+    changes: planned?.reasons.filter((why) => why !== unchanged) ?? [],
     withheld: newState ? await withheldCalls(store, newState) : [],
   }
 }

@@ -6,6 +6,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Flow } from 'reprise'
+import { memoryStore } from 'reprise/stores'
+import { quiet } from '../../flows/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { noChromium } from '../../support/chromium.ts'
 import { browserOf, builtPage, openStudio } from './support.ts'
@@ -44,6 +47,41 @@ describe('a backtest', { skip }, () => {
     assert.equal(asked, 2)
     await window.go('/compare')
     await window.until('td', /^note$/)
+    assert.deepEqual(window.problems, [])
+  })
+
+  test('is offered for a step of a flow, alone or with all of its keys', async () => {
+    const store = memoryStore()
+    const letters = (how: string) =>
+      new Flow({
+        name: 'letters',
+        store,
+        logger: quiet,
+        async run(flow) {
+          const all = await flow.step('topics', { effect: 'read' }, () => ['roof', 'door'])
+          await Promise.all(
+            all.map((input) => flow.step('letter', { key: input, input, effect: 'read' }, (one) => `${how} ${one}`)),
+          )
+          return flow.sleep('nap', { seconds: 0.01 })
+        },
+      })
+    await letters('calm').kickoff({ id: 'r' })
+    await using studio = await openStudio({ crews: [letters('warm')] })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await window.go('/runs/r?at=nap')
+    await page.getByRole('button', { name: 'Replay from here' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Backtest' }).count(), 0)
+    await window.go('/runs/r?at=letter%5Broof%5D')
+    await page.getByRole('button', { name: 'Backtest' }).click()
+    await window.until('dialog .plan-sum', /letter\[roof\] will be executed 1 time\. No model calls expected/)
+    await page.getByLabel('Task', { exact: true }).selectOption('letter')
+    await window.until('dialog .plan-sum', /letter will be executed 2 times/)
+    await window.until('dialog .plan-tasks li', /r letter\[roof\]/)
+    await page.getByRole('button', { name: 'Start backtest' }).click()
+    await window.until('h1', /Backtest of letter/)
+    await window.until('.sum', /Different\s*2/)
+    await window.until('.case', /r letter\[(roof|door)\].*calm.*warm/s)
     assert.deepEqual(window.problems, [])
   })
 

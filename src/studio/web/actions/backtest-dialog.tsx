@@ -130,10 +130,10 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
       ) : (
         <>
           <ol class="plan-tasks">
-            {cases.map(({ runId, inputs, changes: since, done }) => (
-              <li key={runId}>
+            {cases.map(({ runId, task: name, inputs, changes: since, done }) => (
+              <li key={`${runId} ${name}`}>
                 <span class={`status ${done ? 'tone-quiet' : 'tone-busy'}`}>{done ? 'done' : 'execute'}</span>
-                <strong class="clip mono">{shortId(runId)}</strong>
+                <strong class="clip mono">{name === task ? shortId(runId) : `${shortId(runId)} ${name}`}</strong>
                 <span class="soft plan-why clip">{since.length > 0 ? since.join('; ') : inputWords(inputs)}</span>
               </li>
             ))}
@@ -160,9 +160,9 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
       {passed.length > 0 && (
         <Foldable title={`${plural(passed.length, 'run')} skipped`}>
           <ul class="passed">
-            {passed.map(({ runId, reason }) => (
-              <li key={runId} class="soft">
-                <span class="mono">{shortId(runId)}</span>: {reason}
+            {passed.map(({ runId, task: name = '', reason }) => (
+              <li key={`${runId} ${name}`} class="soft">
+                <span class="mono">{`${shortId(runId)} ${name}`.trim()}</span>: {reason}
               </li>
             ))}
           </ul>

@@ -48,7 +48,7 @@ export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
       <ul class="cases">
         {value.cases.map((each) => (
           <li key={each.trial}>
-            <BacktestCase one={each} task={value.task} />
+            <BacktestCase one={each} of={value.task} />
           </li>
         ))}
       </ul>
@@ -176,15 +176,15 @@ function Total({ name, value, tone = '' }: TotalProps): JSX.Element {
   )
 }
 
-export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; readonly task: string }): JSX.Element {
-  const { runId, trial, old, new: current, equal, difference, error, changes, withheld } = one
+export function BacktestCase({ one, of }: { readonly one: BacktestCaseView; readonly of: string }): JSX.Element {
+  const { runId, task, trial, old, new: current, equal, difference, error, changes, withheld } = one
   return (
     <details class="panel case" open={difference !== undefined || error !== undefined}>
       <summary>
         <i class="fold" aria-hidden="true" />
         <CaseVerdict one={one} />
         <span class="case-run">
-          <strong class="mono clip">{shortId(runId)}</strong>
+          <strong class="mono clip">{task === of ? shortId(runId) : `${shortId(runId)} ${task}`}</strong>
           <span class="soft clip">{inputWords(one.inputs)}</span>
         </span>
         <span class="case-cost faint number">

@@ -4,6 +4,7 @@ import type { CrewTask, CrewView } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { mayAct } from '../api/studio-session.ts'
+import { groupName } from '../../../journal/paths.ts'
 import { Graph } from '../parts/graph.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
@@ -80,7 +81,7 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
         <BacktestDialog
           key={backtested}
           crew={crew.name}
-          tasks={crew.tasks.map(({ name }) => name)}
+          tasks={crew.flow ? [...new Set([backtested, groupName(backtested)])] : crew.tasks.map(({ name }) => name)}
           task={backtested}
           run={query.get('run') ?? undefined}
           id={query.get('id') ?? undefined}

@@ -60,7 +60,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
               Edit output
             </button>
           )}
-          {task.raw !== '' && !detail.flow && (
+          {task.raw !== '' && whole.value?.step?.wait === undefined && (
             <button type="button" onClick={() => navigate(backtestPath(detail, name))}>
               Backtest
             </button>
