@@ -198,7 +198,7 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
     tasks: { takes: tasksCheck, required: true, does: 'the tasks, in order of execution' },
     inputs: {
       takes: inputSchemaCheck,
-      leftOut: 'every input that a text uses is required; any other is allowed',
+      leftOut: 'every input that a text uses is required; any other is refused, unless code may use it',
       does: 'schema that parses the inputs of every new run, before anything is queued or spent',
     },
     agents: {
