@@ -87,7 +87,10 @@ describe('a conversation with a crew', () => {
   })
 
   test('a conversation with a crew that does not use the message is refused', () => {
-    assert.throws(() => chat(replies('Reply to {text}')), { code: 'OPTION_INVALID', message: /it must use an input named message/ })
+    assert.throws(() => chat(replies('Reply to {text}')), {
+      code: 'OPTION_INVALID',
+      message: /it must use an input named message/,
+    })
   })
 })
 
